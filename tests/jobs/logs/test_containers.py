@@ -11,6 +11,7 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -307,11 +308,11 @@ def test_an_error_in_a_container_names_the_container(
     tmp_path: Path, repository: TrialRepository
 ) -> None:
     path = zipped(tmp_path / "a.zip", [("app-1", TEXT), ("README", b"hello")])
-    takes = found(FORMATS["spark-eventlog"], path)
-    name, take = next(takes)
-    assert name == path / "README"
-    with pytest.raises(VenturiError) as error:
-        take(repository, lambda done, total: None)
+    with closing(found(FORMATS["spark-eventlog"], path)) as takes:
+        name, take = next(takes)
+        assert name == path / "README"
+        with pytest.raises(VenturiError) as error:
+            take(repository, lambda done, total: None)
     assert f"{path}/README is not a Spark event log" in error.value.message
     assert error.value.where["file"] == f"{path}/README"
 

@@ -17,6 +17,7 @@ from venturi.core.errors import CODES, ExitCode, VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS, FormatKind, declared_format
 from venturi.record.importing.importer import import_file, store
+from venturi.record.importing.recognise import recognise
 from venturi.record.importing.tally import ImportReport, RefusalReason, Variant
 from venturi.record.importing.text import Refusal
 from venturi.record.query.conditions import Condition
@@ -108,6 +109,32 @@ def test_of_a_damaged_file_nothing_is_kept(repository: TrialRepository, tmp_path
     assert caught.value.code == "VEN-IMPORT-FORMAT"
     assert caught.value.where == {"file": str(damaged), "line": 10}
     assert whole_trials(repository) == []
+
+
+def test_a_last_line_that_is_cut_off_costs_itself(
+    repository: TrialRepository, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.csv"
+    cut.write_bytes(SET4.read_bytes()[:-30])
+    results = import_file(repository, "aloja", cut)
+    assert (results.added, results.refused_count) == (5, 3)
+    assert len(whole_trials(repository)) == 5
+    refusal = results.refused[-1]
+    assert (refusal.line, refusal.reason) == (9, "the last line is truncated")
+
+
+def test_lines_above_the_header_cost_themselves(
+    repository: TrialRepository, tmp_path: Path
+) -> None:
+    path = tmp_path / "titled.csv"
+    path.write_bytes(b"ALOJA, exported 2016\n\n" + SET4.read_bytes())
+    assert recognise(path).name == "aloja"
+    results = import_file(repository, "aloja", path)
+    plain = import_file(repository, "aloja", SET4)
+    assert (results.added, plain.already_present) == (5, 5)
+    assert results.refused_count == plain.refused_count + 1
+    refusal = results.refused[0]
+    assert (refusal.line, refusal.reason) == (1, "a line above the header")
 
 
 def test_an_unknown_format_and_an_unreadable_file_are_errors(

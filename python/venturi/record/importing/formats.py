@@ -19,6 +19,7 @@ from typing import Any
 
 AUTO = "auto"
 _PACKAGE = Path(__file__).parents[2]
+_HEADER_LINES = 4  # a table may have a title above its header
 _DECLARATION = "\nFORMAT = Format("
 
 
@@ -94,7 +95,11 @@ class Format:
         return bool(self.pattern and re.match(self.pattern.encode(), data))
 
     def _has_columns(self, data: bytes) -> bool:
-        line = data.partition(b"\n")[0].decode("utf-8-sig", "replace")
+        lines = data.split(b"\n", _HEADER_LINES)[:_HEADER_LINES]
+        return any(map(self._is_header, lines))
+
+    def _is_header(self, data: bytes) -> bool:
+        line = data.decode("utf-8-sig", "replace")
         fields = {field.strip().strip('"') for field in line.split(self.delimiter)}
         return "\0" not in line and fields.issuperset(self.columns)
 

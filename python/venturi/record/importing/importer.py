@@ -8,7 +8,7 @@ of archives and logs have files; each is stored separately once its files are st
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -50,7 +50,7 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
+def found(format: Format, path: Path) -> Generator[tuple[Path, Take]]:
     """Yield the files to import at `path`, by name: the file itself, or each log in the folder.
 
     Containers in containers are unpacked, too, VEN-INGEST-LIMIT if they are too deep.

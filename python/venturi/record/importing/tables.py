@@ -9,11 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from venturi.core.errors import VenturiError
 from venturi.record.importing.text import Origin, Refusal
 from venturi.record.importing.text import lines as text_lines
 
 # A number in a table; stricter than `float`, which accepts `1_0`, `nan` and other digits.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+STRAY = 3
+"""Lines above the header of a table, at most."""
 _LARGEST_WHOLE = 1 << 53  # beyond it a double skips whole numbers
 
 
@@ -114,9 +117,9 @@ def rows(
     """The rows below a header with `columns`, in any order, and nothing unknown.
 
     It may also have some of `optional` (None: any that have a name), and all or none of `together`.
-    A row with too many or too few fields is a refusal, and so is a truncated last line. A wrong
-    header, text that is not UTF-8, NUL bytes, a quotation that doesn't end and whatever is beyond
-    `limits` raise VEN-IMPORT-FORMAT with the line.
+    A row with too many or too few fields is a refusal, and so are a truncated last line and up to
+    `STRAY` lines above the header. A wrong header, text that is not UTF-8, NUL bytes, an open
+    quotation and whatever is beyond `limits` raise VEN-IMPORT-FORMAT with the line.
     """
 
     def check(header: list[str]) -> None:
@@ -141,6 +144,7 @@ def named_rows(
     whole_lines = _Lines(file, origin, limits)
     reader = csv.reader(whole_lines, delimiter=delimiter, strict=True)
     header: list[str] | None = None
+    stray = _StrayLines(check)
     line = 1
     try:
         for count, fields in enumerate(reader):
@@ -148,8 +152,7 @@ def named_rows(
                 raise origin.malformed(f"more than {limits.rows} rows", line=line)
             _check_lengths(fields, header, origin, line, limits)
             if header is None:
-                header = [field.strip() for field in fields]
-                check(header)
+                header = stray.header([field.strip() for field in fields], line)
             elif len(fields) == len(header):
                 named = zip(header, (field.strip() for field in fields), strict=True)
                 yield TableRow(line, dict(named))
@@ -158,11 +161,51 @@ def named_rows(
             elif fields:  # an empty line isn't a row
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)
+            if header is not None:
+                yield from stray.refusals()
             line = reader.line_num + 1
+    except VenturiError:
+        if header is None:
+            stray.none_found()
+        raise
     except csv.Error as error:
         raise origin.malformed(f"not a table: {error}", line=line) from error
     if header is None:
+        stray.none_found()
         check([])
+
+
+class _StrayLines:
+    """The lines above a header, such as a title: refused if a header follows."""
+
+    def __init__(self, check: Callable[[list[str]], None]) -> None:
+        self._check = check
+        self._lines: list[Refusal] = []
+        self._error: VenturiError | None = None
+
+    def header(self, fields: list[str], line: int) -> list[str] | None:
+        """Return `fields` if they are the header; VEN-IMPORT-FORMAT if it comes too late."""
+        try:
+            self._check(fields)
+        except VenturiError as error:
+            self._error = self._error or error
+            reason = "a line above the header"
+            if any(fields):
+                self._lines.append(Refusal(line, "", ",".join(fields)[:100], reason))
+            if line > STRAY:
+                raise self._error from None
+            return None
+        return fields
+
+    def refusals(self) -> Iterator[Refusal]:
+        """Yield each stray line once."""
+        yield from self._lines
+        self._lines = []
+
+    def none_found(self) -> None:
+        """Raise the error of the first line, if that was looked at."""
+        if self._error is not None:
+            raise self._error
 
 
 class _Lines:
