@@ -43,12 +43,12 @@ LOGS = Path(__file__).parents[1] / "tests/data/spark"
 KINDS = ("TaskStart", "TaskEnd", "StageCompleted", "JobEnd")
 RATES = (0.001, 0.01, 0.1)
 _EVENT = re.compile(rb'\{"Event": ?"SparkListener(' + "|".join(KINDS).encode() + rb')"')
-# Figures: half a unit of the last digit, what Spark takes to record an end, and an interpolation.
+# Tolerances: half a unit of the last digit, and the time that Spark takes to record an end.
 _RELATIVE, _TIME_S, _SHARE = 0.02, 0.1, 0.02
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _UNITS_B = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
 _FIGURE = re.compile(r"(-?\d[\d,]*(?:\.\d+)?) ?(ms|s|min|h|B|KiB|MiB|GiB|TiB|%)?(?= |$)")
-# Of these only the text of the log is told, not of the application.
+# These tables describe the log, not the application.
 _OF_THE_LOG = ("Event log", "Tasks without a recorded end")
 _NO_FIGURES = ("name", "operator", "timer", "unattributed")
 _ROW_KEYS = {
@@ -65,7 +65,7 @@ _AT_LEAST, _AT_MOST = "≥ ", "≤ "
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is said of one log."""
+    """The answers about one log."""
 
     trial: Trial
     headline: str
@@ -78,7 +78,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What a damaged log says, by its place, and what the whole one does."""
+    """A statement of a damaged log, with its place, and that of the whole log."""
 
     place: str
     damaged: str
@@ -86,7 +86,7 @@ class Contradiction:
 
 
 def answers(path: Path) -> Answers:
-    """What `venturi show` says of the event log `path`."""
+    """Return the answers of `venturi show` about the event log `path`."""
     account = accounts(Log(path, (path,)))[0]
     trial = trial_of(account)
     line = timeline(account)
@@ -199,7 +199,7 @@ def _samples(found: Trial, whole: Trial) -> Iterator[Contradiction]:
 
 
 def _unfinished(found: Answers, whole: Answers) -> Iterator[Contradiction]:
-    """Tasks without an end: they may not have lasted longer than what is said at most."""
+    """Check that no task without an end lasted longer than its bound."""
     hanging = {
         each.task_id for stage in whole.analysis.stages for each in stage.unfinished if each.hanging
     }

@@ -121,11 +121,11 @@ def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int
     """How many tasks are missing of each stage that succeeded."""
     from venturi.record.store.frames import pl
 
-    told = tasks.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
+    known = tasks.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
     whole = stages.filter(
         (pl.col("outcome") == "succeeded") & pl.col("n_tasks").is_not_null()
     ).join(
-        told, left_on=["stage_id", "attempt"], right_on=["stage_id", "stage_attempt"], how="left"
+        known, left_on=["stage_id", "attempt"], right_on=["stage_id", "stage_attempt"], how="left"
     )
     missing = whole.with_columns(missing=pl.col("n_tasks") - pl.col("n").fill_null(0))
     return {

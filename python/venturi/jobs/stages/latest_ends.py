@@ -49,13 +49,13 @@ def latest_ends(
 
 def _full(launched: Floats, ended: Floats, lost: Truths, slots: int) -> Floats:
     """The launches at which attempts that were certainly running held all `slots`, in order."""
-    moments = np.unique(launched)
+    times = np.unique(launched)
     known = ~lost & ~np.isnan(ended)
-    begun = np.searchsorted(np.sort(launched[known]), moments, "right")
-    over = np.searchsorted(np.sort(ended[known] - _LATE_MS), moments, "right")
-    new = np.searchsorted(np.sort(launched[lost]), moments, "right")
-    new -= np.searchsorted(np.sort(launched[lost]), moments, "left")
-    return moments[begun - over + new >= slots]
+    begun = np.searchsorted(np.sort(launched[known]), times, "right")
+    over = np.searchsorted(np.sort(ended[known] - _LATE_MS), times, "right")
+    new = np.searchsorted(np.sort(launched[lost]), times, "right")
+    new -= np.searchsorted(np.sort(launched[lost]), times, "left")
+    return times[begun - over + new >= slots]
 
 
 def _next_attempts(rows: pl.DataFrame, lost: Truths) -> Floats:
