@@ -64,7 +64,7 @@ _AT_LEAST, _AT_MOST = "≥ ", "≤ "
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class LogAnswers:
     """The answers about one log."""
 
     trial: Trial
@@ -85,7 +85,7 @@ class Contradiction:
     whole: str
 
 
-def answers(path: Path) -> Answers:
+def answers(path: Path) -> LogAnswers:
     """Return the answers of `venturi show` about the event log `path`."""
     account = accounts(Log(path, (path,)))[0]
     trial = trial_of(account)
@@ -104,7 +104,7 @@ def answers(path: Path) -> Answers:
         else:
             title = part.text.strip()
     lasted = zip(line.tasks.rows["task_id"], line.tasks.times.elapsed_s.tolist(), strict=True)
-    return Answers(
+    return LogAnswers(
         trial,
         headline(trial, account, analysis),
         analysis,
@@ -132,7 +132,7 @@ def damaged(lines: Sequence[bytes], rate: float, seed: int) -> tuple[list[bytes]
     return [each for place, each in enumerate(lines) if place not in gone], counts
 
 
-def contradictions(found: Answers, whole: Answers) -> Iterator[Contradiction]:
+def contradictions(found: LogAnswers, whole: LogAnswers) -> Iterator[Contradiction]:
     """Every statement of `found` that `whole` contradicts."""
     if "unknown" not in found.headline and found.headline != whole.headline:
         yield Contradiction("headline", found.headline, whole.headline)
@@ -198,7 +198,7 @@ def _samples(found: Trial, whole: Trial) -> Iterator[Contradiction]:
             yield Contradiction(f"sample {each.metric}", f"{each.value:g}", f"{value}")
 
 
-def _unfinished(found: Answers, whole: Answers) -> Iterator[Contradiction]:
+def _unfinished(found: LogAnswers, whole: LogAnswers) -> Iterator[Contradiction]:
     """Check that no task without an end lasted longer than its bound."""
     hanging = {
         each.task_id for stage in whole.analysis.stages for each in stage.unfinished if each.hanging
@@ -319,7 +319,7 @@ def check(
     found, wrong = [], 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "log")
-        known: dict[int, Answers] = {}
+        known: dict[int, LogAnswers] = {}
         for n in range(count):
             log, rate = n % len(paths), RATES[n // len(paths) % len(RATES)]
             if log not in known:

@@ -25,6 +25,7 @@ NOUNS = ["Trial", *ADAPTER.json_schema()["$defs"]]
 
 def explained(key: str) -> bool:
     """Whether `key` or the noun that it begins with (`disk vda`, `mount /`) has an entry."""
+    key = key.lower()
     noun = key.partition(" ")[0]
     return bool({key, key.removesuffix("s"), noun} & TERMS)
 

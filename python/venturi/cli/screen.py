@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TypeVar
 
 import click
@@ -28,7 +30,7 @@ class _FirstScreen:
     def __init__(self) -> None:
         self.left = LINES_MAX - _LAST_LINES
         self.omitted = 0
-        self.next: str | None = None
+        self.next: list[str] = []
 
     def take(self, lines: list[str]) -> list[str]:
         """The first of `lines`, as many as there is room for."""
@@ -39,8 +41,8 @@ class _FirstScreen:
 
     def close(self) -> None:
         """Print the last lines."""
-        if self.next is not None:
-            click.echo(self.next)
+        for line in self.next:
+            click.echo(line)
         if self.omitted:
             click.echo(f"{count_of(self.omitted, 'more line')}: add --all")
 
@@ -120,7 +122,8 @@ def show_everything() -> None:
 def next_step(text: str) -> None:
     """Print the command that most users want next, below the first screen."""
     if (screen := _first_screen()) is not None:
-        screen.next = f"Next: {text}"
+        screen.next = wrap(f"Next: {text}", get_terminal_size().columns)
+        screen.left -= len(screen.next) - 1
 
 
 def warn(messages: tuple[str, ...] | list[str], word: str = "warning") -> None:

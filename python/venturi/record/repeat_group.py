@@ -82,5 +82,5 @@ def _key(repository: TrialRepository, name: str) -> str:
             "VEN-RECORD-UNKNOWN",
             f"{name} is neither a repeat group nor the id of one trial",
             where={"name": name},
-            hint="`venturi ls` lists trial ids and group keys",
+            hint="`venturi ls` lists trials; `venturi rank --by KEY` compares the values of a key",
         ) from error

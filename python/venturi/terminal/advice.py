@@ -19,6 +19,7 @@ from venturi.machines.advice.hardware import Advice, ClassAdvice, HardwareReques
 from venturi.machines.advice.option import AdviceObjective, Option, RuledOut
 from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.dataflow import Bounds
+from venturi.machines.cost.job import Job
 from venturi.terminal.table import Paragraph, Table, TableCell, pairs, table_of
 
 FRONTIER_SHOWN = 12
@@ -333,6 +334,20 @@ def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Paragraph | Table]:
         rest = sum(len(names) for _, names in ordered[DETAILS_SHOWN:])
         if rest:
             yield Paragraph(f"and {rest} more (--json lists them)", "dim", 5)
+
+
+def prediction_sentence(job: Job, option: Option) -> str:
+    """Return the prediction of the first option in one sentence, with what it leaves out."""
+    cost = (
+        ""
+        if option.metered_usd is None
+        else f", {usd_text(option.metered_usd, option.lower_bound)}"
+    )
+    return (
+        f"{job.name} on {option.nodes:,} {option.instance_type}: "
+        f"{time_text(option.time_s, option.lower_bound)}{cost}. "
+        f"{job.durability.value} at the machines' rates: no start-up, no other load"
+    )
 
 
 def prediction_table(options: Sequence[Option]) -> Table:

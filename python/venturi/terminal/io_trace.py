@@ -122,7 +122,9 @@ def flush_lines(trace: IoTrace) -> Iterator[str]:
 def _flush_text(times: RequestTimes, elapsed_s: float) -> str:
     """Say how many flushes were timed, how long they took, and their share of the time."""
     flush_s = times.count * times.mean_ns / 1e9
-    median, _, longest = _times(times)
+    median, longest = (
+        format_latency(None if ns is None else ns / 1e9) for ns in (times.p50_ns, times.max_ns)
+    )
     spread = f"median {median}, longest {longest}" if times.p50_ns else f"longest {longest}"
     return (
         f"flush: {count_of(times.count, 'flush', 'flushes')} in {format_duration(flush_s)} "

@@ -159,10 +159,11 @@ def test_show_as_json_is_the_record(venturi: Callable[..., Outcome], trials: lis
         assert ADAPTER.validate_python(venturi("show", trial.id, "--json").data) == trial
 
 
-def test_the_newest_trials_need_no_id(venturi: Callable[..., Outcome], trials: list[Trial]) -> None:
-    newest, before = (each["id"] for each in venturi("ls", "--json").data[:2])
-    assert venturi("show", "last", "--json").data["id"] == newest
-    assert venturi("show", "last~1", "--json").data["id"] == before
+def test_the_trials_recorded_last_need_no_id(
+    venturi: Callable[..., Outcome], trials: list[Trial]
+) -> None:
+    assert venturi("show", "last", "--json").data["id"] == trials[-1].id
+    assert venturi("show", "last~1", "--json").data["id"] == trials[-2].id
     assert "there is no trial last~999" in venturi("show", "last~999").stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -69,7 +70,12 @@ def test_of_a_dilated_lab_it_is_said_how_far_its_time_holds(
     probe = Engine("diskbench", "1")
     with TrialRepository.open(settings) as repository:
         job = make_trial(cluster=cluster, elapsed_s=40.0)
-        timed = make_trial(cluster=cluster, elapsed_s=40.0, engine=probe)
+        timed = make_trial(
+            cluster=cluster,
+            elapsed_s=40.0,
+            engine=probe,
+            workload=replace(job.workload, name="diskbench"),
+        )
         repository.add_many([job, timed])
 
     def shown(trial: Trial) -> list[str]:

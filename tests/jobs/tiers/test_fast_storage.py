@@ -174,7 +174,7 @@ def test_what_is_not_known_and_needed_is_named() -> None:
 
 
 def test_what_is_called_fast_must_be_faster() -> None:
-    with pytest.raises(VenturiError, match="are slower at writing") as raised:
+    with pytest.raises(VenturiError, match="are slower than the slow ones at writing") as raised:
         FastStorage(sort(), SLOW, FAST)
     assert raised.value.code == "VEN-MODEL-INPUT"
 

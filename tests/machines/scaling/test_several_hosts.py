@@ -189,7 +189,8 @@ def test_rates_of_a_dilated_lab_have_modelled_ones_beside_them() -> None:
     assert found is not None
     assert found.dilation == 20
     assert found.elapsed_s is None, "a probe takes as long as it was told to"
-    job = as_on_real_machines(replace(trial, engine=Engine("mapreduce", "3")))
+    sort = replace(trial.workload, name="terasort")
+    job = as_on_real_machines(replace(trial, engine=Engine("mapreduce", "3"), workload=sort))
     assert job is not None
     assert job.elapsed_s == pytest.approx((trial.elapsed_s or 0) / 20)
     rates = [each.value for each in trial.samples if each.unit == "B/s"]

@@ -69,15 +69,15 @@ def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
         assert ("aa1, aa2, aa22" in (error.hint or "")) == (unknown in {"a", "aa"})
 
 
-def test_last_is_the_one_that_started_last(
+def test_last_is_the_one_that_was_recorded_last(
     repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     assert error_of(lambda: repository.get("last")).code == "VEN-RECORD-UNKNOWN"
-    for day in (3, 1, 2):
-        repository.add(make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)))
-    found = [repository.get(name) for name in ("last", "last~0", "last~1", "last~2")]
-    newest, second, third = whole_trials(repository)
-    assert found == [newest, newest, second, third]
+    added = [make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)) for day in (3, 1, 2)]
+    for trial in added:
+        repository.add(trial)
+    found = [repository.get(name).id for name in ("last", "last~0", "last~1", "last~2")]
+    assert found == [added[place].id for place in (2, 2, 1, 0)]
     for unknown in ("last~3", "last~999999999", "last~", "last~-1", "Last", "last~9999999999"):
         error = error_of(lambda name=unknown: repository.get(name))
         assert error.code == "VEN-RECORD-UNKNOWN", unknown

@@ -247,7 +247,7 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     PATH is a recording, a folder of blktrace files, one such file, or the output of `blkparse -d`.
     It can also be text by blkparse (default format), ftrace or perf script. `-` is standard input.
     Missing and damaged parts are reported. A TRIAL of `venturi run --trace` contains its trace;
-    `last` is the trial that started last.
+    `last` is the trial that you recorded last.
     """
     from venturi.terminal.io_shares import share_tables
     from venturi.terminal.io_trace import parts, read

@@ -21,7 +21,7 @@ from venturi.cli.machines.job_options import (
     type_and_nodes,
 )
 from venturi.cli.options import DURATION, json_option, print_json
-from venturi.cli.screen import details_option, show
+from venturi.cli.screen import details_option, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration, format_usd
 from venturi.machines.catalog import Catalog
@@ -128,7 +128,7 @@ def command(
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
-    from venturi.terminal.advice import prediction_table, unpriced
+    from venturi.terminal.advice import prediction_sentence, prediction_table, unpriced
 
     if as_json:
         data: dict[str, Any] = {"job": job.name, "options": options}
@@ -139,7 +139,9 @@ def command(
         print_json(data)
         return
 
-    show(Paragraph(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
+    sentence = prediction_sentence(job, options[0])
+    show(Paragraph(sentence, "bold"), "", prediction_table(options))
+    next_step("the same with --explain: where each figure comes from")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]

@@ -72,8 +72,8 @@ def command(
     """Compare repeat groups: which is better, and by how much.
 
     Give two or more group keys, or IDs of trials, which stand for their groups (`last` is the trial
-    that started last, `last~1` the one before). The first is the reference. A verdict can be
-    undecided, with the reason.
+    that you measured or imported last, `last~1` the one before). The first is the reference. A
+    verdict can be undecided, with the reason.
 
     With --fail-if-slower, the exit status is the verdict, for continuous integration. It is 4 if a
     group is slower by more than LIMIT. It is 0 if none is, or if the result is undecided.

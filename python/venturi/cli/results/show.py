@@ -71,9 +71,8 @@ def _section_options(command: F) -> F:
 def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool) -> None:
     """Show one trial: where its time went, and possible fixes.
 
-    ID may be any unique beginning or end of a trial's id. `last` is the trial that started last,
-    the first of `ls`, and `last~1` the one before. An imported trial started when it was executed,
-    not when it was imported.
+    ID may be any unique beginning or end of a trial's id. `last` is the trial that you
+    measured or imported last, and `last~1` the one before.
     """
     with open_repository() as repository:
         trial = repository.get(id_)

@@ -188,7 +188,8 @@ class TrialRepository(Closing):
         """Return the trial with the id `id_`, or the only one with an id that begins or ends with
         it.
 
-        `last` is the trial that started last, `last~1` the one before it, in the order of `query`.
+        `last` is the trial that was recorded last, by a measurement or an import, `last~1` the one
+        before it.
         Raises VEN-RECORD-UNKNOWN if no trial or several are found.
         """
         if ago := NEWEST.fullmatch(id_):
@@ -222,8 +223,8 @@ class TrialRepository(Closing):
             return connection.execute(query).all()
 
     def _last(self, before: int) -> Trial:
-        """The newest trial, or the one with so many newer ones."""
-        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
+        """The trial that was recorded last, or the one with so many recorded after it."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(TRIALS.c.serial.desc())
         with self._database.reading() as connection:
             row = connection.execute(query.offset(before).limit(1)).one_or_none()
         if row is None:
@@ -234,7 +235,7 @@ class TrialRepository(Closing):
                 if before
                 else "there is no last trial: none is recorded",
                 where={"id": name},
-                hint="`venturi ls` lists the trials, the last one first"
+                hint="`venturi ls` lists the trials"
                 if before
                 else "run `venturi quickstart` to measure, or `venturi import` to import trials",
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from venturi.core.wording import count_of
+from venturi.record.query.conditions import OF_RECORDS
 from venturi.results.compare.groups import Key
 from venturi.results.ranking.matched_ranking import MatchedSet
 from venturi.results.ranking.rank_trials import TrialRanking
 from venturi.results.ranking.ranking import Objective, Rank, Ranking
 
 NAMED_MAX = 4
+_FILTERED_FIRST = ("source", "workload", "scale", "input_bytes")
 SETS_MAX = 3
 _SUPERLATIVE = {
     Objective.TIME: "fastest",
@@ -34,8 +36,9 @@ def _found(ranked: TrialRanking) -> list[str]:
     sets = [each for each in ranked.alike.sets if len(each.places) > 1]
     if not sets:
         return [
-            f"cannot tell: no two groups share a setting, because {_some(ranked.besides)} "
-            f"also vary; add --where {ranked.besides[0]}=VALUE to fix one of these"
+            f"cannot tell: no two groups share a setting, because "
+            f"{_some(_fixable_first(ranked.besides))} also vary"
+            f"{_fix(ranked.besides)}"
         ]
     objective = ranked.alike.objective
     told = [_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX]]
@@ -43,9 +46,21 @@ def _found(ranked: TrialRanking) -> list[str]:
         apart = ranked.alike.apart or ranked.besides
         told.append(
             f"{count_of(len(ranked.alike.sets), 'set')} of groups have no comparable trials: "
-            f"confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
+            f"confounded by {_some(_fixable_first(apart))}{_fix(apart)}"
         )
     return told + _linked_key_lines(ranked)
+
+
+def _fixable_first(keys: Sequence[str]) -> list[str]:
+    """Sort `keys` by how well a filter separates the trials; those no filter accepts come last."""
+    first = {key: place for place, key in enumerate(_FILTERED_FIRST)}
+    return sorted(keys, key=lambda key: (key in OF_RECORDS, first.get(key, len(first))))
+
+
+def _fix(keys: Sequence[str]) -> str:
+    """Return the advice to fix one of `keys` by a filter, "" if no filter accepts any."""
+    key = _fixable_first(keys)[0]
+    return "" if key in OF_RECORDS else f"; add --where {key}=VALUE"
 
 
 def _linked_key_lines(ranked: TrialRanking) -> list[str]:
