@@ -337,7 +337,7 @@ def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Paragraph | Table]:
 
 
 def prediction_sentence(job: Job, option: Option) -> str:
-    """Return the prediction of the first option in one sentence, with what it leaves out."""
+    """Return the prediction of the first option in one sentence, with its assumptions."""
     cost = (
         ""
         if option.metered_usd is None
