@@ -44,7 +44,7 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """How many tests run at once: more than there are cores, for most of them wait much."""
+    """How many tests run concurrently: more than there are cores, for most of them wait much."""
     return len(os.sched_getaffinity(0)) + 2
 
 
@@ -55,8 +55,8 @@ _NUMBERS = itertools.count()
 def _no_settings_from_outside(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Tests see no VENTURI_ variable of the caller but the agent to be tested, and wait for nobody
-    else who measures on this host.
+    """Tests see no VENTURI_ variable of the caller but the agent to be tested, and wait for no
+    other process that measures on this host.
     """
     for setting in SETTINGS:
         if setting.variable != "VENTURI_AGENT":
@@ -85,7 +85,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture(scope="session")
 def agent_binary() -> Path:
-    """The agent: VENTURI_AGENT, or the one installed beside Python."""
+    """The agent: VENTURI_AGENT, or the one installed next to Python."""
     if not AGENT.exists():
         pytest.fail(f"there is no agent at {AGENT}: `make setup` builds it")
     return AGENT

@@ -1,4 +1,4 @@
-"""What peers and the agent print, recorded; and the command lines we give them."""
+"""The recorded output of peers and the agent, and the command lines that we give them."""
 
 import json
 from pathlib import Path

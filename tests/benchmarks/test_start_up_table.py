@@ -27,7 +27,7 @@ def names(home: Path) -> dict[str, str]:
 
 
 def written() -> dict[str, tuple[str, ...]]:
-    """What the page says that each question loads."""
+    """The modules that each question loads, according to the page."""
     rows = re.findall(r"^\| `(.+)` \| \d+ \| (.+) \|$", start_up.PAGE.read_text(), re.MULTILINE)
     return {
         question: () if loads == "none" else tuple(loads.split(", ")) for question, loads in rows

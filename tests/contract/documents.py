@@ -4,8 +4,8 @@ What is collected are fenced blocks:
 
 - `sh`: a command a line; `\\` goes on with the next line.
 - `console`: commands after `$ `, and between them what they print. Every word that is shown must be
-  printed; `...` stands for what is left out, also in a word, and the layout does not matter. After
-  the comment `<!-- figures vary -->` words with digits are not compared.
+  printed; `...` stands for words or letters left out, and the layout does not matter. After the
+  comment `<!-- figures vary -->` words with digits are not compared.
 - with `title="NAME"`: a file of that name.
 
 A block that begins with `# Not run by the tests: REASON.` is only parsed: its verbs and options
@@ -135,7 +135,7 @@ def check_parses(command: str) -> None:
 
 def run(command: str, folder: Path) -> tuple[int, str]:
     """Exit status of `command` in `folder` and all that it printed; Venturi's in this process, with
-    its repository beside `folder`.
+    its repository next to `folder`.
     """
     words = arguments(command)
     if words is not None and words[:2] == ["lab", "exec"]:  # it becomes the command
@@ -158,7 +158,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def check(step: Step, folder: Path) -> None:
-    """Runs a command of a page; fails if its status or what it prints is not as the page says."""
+    """Runs a command of a page; fails if its status or its output is not as the page says."""
     status, printed = run(step.command, folder)
     allowed = {0, *(int(each) for each in _STATUS.findall(step.command))}
     assert status in allowed, f"line {step.line}: {step.command}: exit status {status}\n{printed}"
@@ -168,6 +168,6 @@ def check(step: Step, folder: Path) -> None:
 
 
 def _like(word: str, said: set[str]) -> bool:
-    """Whether `word`, whose `...` stand for anything, is among those that were printed."""
+    """Whether `word`, in which `...` stands for anything, is among the printed words."""
     pattern = ".*".join(map(re.escape, word.split("...")))
     return "..." in word and any(re.fullmatch(pattern, each) for each in said)

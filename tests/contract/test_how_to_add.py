@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says about adding, done to a copy of the package as it is written there."""
+"""The additions that CONTRIBUTING describes, made to a copy of the package as written there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ Run = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The copy, with everything that CONTRIBUTING adds and what `make generated` writes."""
+    """The copy, with everything that CONTRIBUTING adds and the files that `make generated`
+    writes."""
     place = tmp_path_factory.mktemp("copy")
     left_out = shutil.ignore_patterns("__pycache__", "assets")
     for folder in ("python", "scripts", "docs/reference", "web/src"):

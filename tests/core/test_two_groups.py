@@ -1,4 +1,5 @@
-"""Two groups: published and computed examples, scipy's test, and what one interval must keep."""
+"""Two groups: published and computed examples, scipy's test, and the properties that one interval
+must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counted things, and what a misspelt name may have meant."""
+"""Counted things, and suggestions for a misspelled name."""
 
 from __future__ import annotations
 

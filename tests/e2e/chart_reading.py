@@ -1,4 +1,4 @@
-"""What a reader gets from a chart or a table in the browser: values, by its axes and heads."""
+"""The values that a reader gets from a chart or a table in the browser, by its axes and heads."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Finding:
 
 @pytest.fixture
 def scene(met: Finding, request: pytest.FixtureRequest) -> Finding:
-    """What the scene of the test's mark met."""
+    """The findings of the scene that the test's mark names."""
     name: str = request.param
     found: Finding = met["scenes"][name]
     assert "failed" not in found, found["failed"]

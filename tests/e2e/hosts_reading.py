@@ -1,4 +1,4 @@
-"""What the pages of a cluster, and of a trial on many hosts, show: held to what was asked."""
+"""The pages of a cluster and of a trial on many hosts, compared with the values that were set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_THE_LAB = (
     "this host is slow: slow (28% of the others)",
     "Trials on this cluster (3)",
 )
-"""What the page of the recorded lab says."""
+"""The text of the recorded lab's page."""
 
 
 def is_matrix(step: Finding, hosts: int) -> None:

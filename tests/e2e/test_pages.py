@@ -1,7 +1,7 @@
-"""The served pages in a real browser: opened, used, and compared with what the interface says.
+"""The served pages in a real browser: opened, used, and compared with the interface's answers.
 
 web/tests/pages.mjs plays all scenes in one Chromium against three `venturi serve`; the tests below
-judge what it met. PAGE_SHOTS_DIR names a folder for screenshots of them; else none is taken.
+judge its findings. PAGE_SHOTS_DIR names a folder for screenshots of them; else none is taken.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ WEB = Path(__file__).parents[2] / "web"
 
 
 def lost_bytes() -> ReportData:
-    """A report of a sort one of whose stages lost its count of bytes."""
+    """A report of a sort in which one stage lost its count of bytes."""
     trial = report_samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
     lost = tuple(
         replace(s, value=None, missing_reason="counter overflowed")
@@ -131,7 +131,7 @@ BARS_DRAWN = 24
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What Chromium met in each page at 1280 and 390 px, light and dark."""
+    """Chromium's findings in each page at 1280 and 390 px, light and dark."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     if chromium is None:
         pytest.skip("Chromium is not installed (Debian package chromium)")

@@ -82,7 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class User:
-    """Somebody who owns `place` and nothing else, and runs what is in `place`/venv."""
+    """A user who owns `place` and nothing else, and runs the programs in `place`/venv."""
 
     place: Path
 
@@ -179,7 +179,7 @@ def user(built: Path) -> Iterator[User]:
 
 
 def pip_lines() -> list[str]:
-    """What the Containerfile runs to install."""
+    """The commands with which the Containerfile installs."""
     lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
     return [line.removeprefix("RUN ") for line in lines if line.startswith("RUN pip ")]
 

@@ -1,4 +1,4 @@
-"""What the audit says of the answers of pip-audit, cargo-deny and npm, and of none."""
+"""The audit's report on the answers of pip-audit, cargo-deny and npm, and on a missing answer."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if [ "$1" = run ]; then mkdir -p app; touch page.js app/index.html; fi
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A clone without pages, whose tools in `bin` stand for npm, Node and cargo."""
+    """A clone without pages; tools in its `bin` stand for npm, Node and cargo."""
     root = tmp_path / "clone"
     for name in ("packaging", "web/src", "python/venturi/web/assets"):
         (root / name).mkdir(parents=True)

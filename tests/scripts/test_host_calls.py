@@ -1,4 +1,4 @@
-"""What measures goes through a host, and what goes round it is noticed."""
+"""Code that measures goes through a host, and calls that bypass it are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the wheel carries of others is listed with the licences and texts that come with it."""
+"""Third-party code in the wheel is listed with its licenses and their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the way of a release, and what is wrong with its files."""
+"""The obstacles to a release, and the errors in its files."""
 
 from __future__ import annotations
 

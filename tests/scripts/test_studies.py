@@ -49,7 +49,7 @@ REPEATS = 5
 
 
 def checked(name: str, home: Path) -> Any:
-    """What `venturi plan check` says of a study."""
+    """The answer of `venturi plan check` about a study."""
     done = venturi("plan", "check", STUDIES / f"{name}.toml", "--json", home=home)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["data"]

@@ -1,4 +1,4 @@
-"""What becomes of a case in a process of its own: seen, failed, died, or too big."""
+"""The result of a case in a process of its own: seen, failed, died, or too big."""
 
 from __future__ import annotations
 

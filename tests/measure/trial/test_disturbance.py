@@ -76,7 +76,7 @@ class Idle:
         pass
 
     def _wait_for_samples(self) -> None:
-        """Of every host, one that is yet to come."""
+        """Waits for a new sample of every host."""
         if not self.chosen.series:
             return
         folder = Path(os.environ["FAKE_SAMPLING"])

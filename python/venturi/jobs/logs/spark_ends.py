@@ -99,8 +99,8 @@ def missing_events(stages: pl.DataFrame, tasks: pl.DataFrame, n_starts: int) -> 
 
 
 def repeated(tasks: pl.DataFrame) -> list[str]:
-    """Attempts that succeeded, and another at the same task was launched later: Spark does that
-    only if their output was lost. A copy is none."""
+    """The attempts that succeeded although another at the same task was launched later: Spark does
+    that only if their output was lost. Copies don't count."""
     from venturi.record.store.frames import pl
 
     if not (tasks["attempt"] > 0).any():

@@ -289,7 +289,7 @@ def _key(element: Element) -> str:
 
 
 def _links(interfaces: list[Element]) -> list[Element]:
-    """Physical interfaces that carry traffic; one that does not tell its state may."""
+    """Physical interfaces that carry traffic; one with an unknown state may."""
     return [
         link
         for link in interfaces

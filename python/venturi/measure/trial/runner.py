@@ -1,8 +1,8 @@
 """One trial: planned, preparing, executing, validating, and how it ended.
 
 Every state is in the repository before the work of that state begins, with the process that owns
-the trial. Killing Venturi at any instant therefore loses at most the step in progress, and the
-next start can tell.
+the trial. Killing Venturi at any instant therefore loses at most the step in progress, and the next
+start can find it.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def open_cluster_session(
     sample_interval_ms: int | None = 1000,
     warnings: tuple[TrialWarning, ...] = (),
 ) -> tuple[Session, Mapping[str, VenturiError]]:
-    """A session on several hosts, by the names that trials give them, and why some are not in it:
-    they do not tell their facts. The error of the first, if none does.
+    """A session on several hosts, by the names that trials give them, and the errors of those left
+    out, which did not report their facts. If none did, raises the error of the first.
     """
     _sweep()
     told = on_all(agents, "facts")

@@ -1,4 +1,4 @@
-"""An index that tells SQLite which trials are of one kind, without sorting them."""
+"""An index with which SQLite finds the trials of one kind, without sorting them."""
 
 import sqlalchemy as sa
 from alembic import op
