@@ -1,7 +1,7 @@
-"""Venturi as a library: what `venturi.open()` returns.
+"""Venturi as a library: the objects that `venturi.open()` returns.
 
 Every answer is that of the verbs and pages, from the same functions; nothing here writes to the
-repository. Errors are `venturi.core.errors.VenturiError`, with a code, where, and what to do.
+repository. Errors are `venturi.core.errors.VenturiError`, with a code, a place and a remedy.
 """
 
 from __future__ import annotations

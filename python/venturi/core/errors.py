@@ -1,6 +1,6 @@
 """Every error Venturi can report: one root class, one stable code each.
 
-An error says what was wrong, where, and what to do. `CODES` lists the codes with their class and
+An error states the problem, the place and the remedy. `CODES` lists the codes with their class and
 meaning. The agent's own codes live in its crates and reach Python as `AgentError`; only their class
 is here. docs/reference/errors.md has both.
 """
@@ -452,7 +452,7 @@ class VenturiError(Exception):
     """An error a user can act on.
 
     `code` is a key of `CODES` (or the agent's own), `where` names file, line, field and value as
-    far as they apply, `hint` says what to do.
+    far as they apply, `hint` states the remedy.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Why a Spark or Hadoop job is slow, what to change, what it would take elsewhere."""
+"""Why a Spark or Hadoop job is slow, which changes help, and its time elsewhere."""

@@ -181,7 +181,7 @@ class AccountKind:
         return {column.name: types[column.kind] for column in self.columns(table)}
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]] = ()) -> pl.DataFrame:
-        """A table with these rows; what a row does not have is null."""
+        """A table with these rows; columns that a row lacks are null."""
         from venturi.record.store.frames import pl
 
         schema = self.schema(name)

@@ -4,8 +4,9 @@ Observed rate = bytes / (last stop - first start); ideal rate = observed rate / 
 rate of the stage if nothing held it up. Source: the run-time analysis of Themis (Conley, Vahdat and
 Porter, SoCC 2015, and its published program). Stages process different amounts (only data that does
 not fit is spilled), so they are ranked by their busy share of the phase: with equal bytes, that is
-the order of their ideal rates. Busy time is wall-clock time. The kernel's accounts say what a
-stage's threads did in it (compute, wait for a core, stall on page faults), and so what limits it.
+the order of their ideal rates. Busy time is wall-clock time. The kernel's accounts show the
+activities of a stage's threads in it (compute, wait for a core, stall on page faults), and so the
+limit of the stage.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ _TOLD = 0.05  # of a phase; what is less is not worth a word
 class PhaseFinding:
     """The narrowest point of one phase, or "cannot tell" with a reason.
 
-    `cause` says in words what a computing stage's threads mostly did while busy; None for a stage
-    that waits for a disk, and where the kernel's accounts are missing.
+    `cause` states in words the main activity of a computing stage's threads while busy; None for a
+    stage that waits for a disk, and where the kernel's accounts are missing.
     """
 
     phase: str
@@ -172,7 +173,7 @@ def _finding(trial: Trial, phase: Phase) -> PhaseFinding:
 
 
 def _cause(trial: Trial, use: StageUse) -> str | None:
-    """Return what limits `use`; it is computing only if CPU time is most of its busy time."""
+    """Return the limit of `use`; it is computing only if CPU time is most of its busy time."""
     if use.cause == NO_CORE:
         others = next(iter(trial.values(CPU_OTHERS)), None)
         if others is None:

@@ -72,7 +72,7 @@ def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
 
 
 def advice_screen(advice: Advice) -> Iterator[Paragraph | Table]:
-    """Yield the first screen: the recommendation, the best options, what would decide ties."""
+    """Yield the first screen: the recommendation, the best options, measurements to decide ties."""
     request = advice.request
     for found in advice.classes:
         if not found.ranked:

@@ -162,7 +162,7 @@ def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
 
 
 def _failures(account: JobAccount, analysis: Analysis) -> Table:
-    """The messages, each once, then what the failure means and which disks were full."""
+    """The messages, each once, then the meaning of the failure and the full disks."""
     application = account.application
     rows = []
     if application.outcome != "succeeded":

@@ -1,4 +1,4 @@
-"""The first screen of a job: how it ended, what to fix, and where its time went."""
+"""The first screen of a job: how it ended, the advised fixes, and where its time went."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Into a pipe a row is one line whatever its length, its cells two or more spaces apart, none of them
 empty. On a terminal a table that is too wide first gives up its spare columns, then wraps its prose
-between words, then says once above it what is the same in every row; what is still too wide is
-written row by row, a cell a line.
+between words, then states the values common to all rows once above it; if it is still too wide, it
+is written row by row, a cell a line.
 """
 
 from __future__ import annotations

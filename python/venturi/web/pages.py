@@ -41,8 +41,8 @@ class Page:
     served: bool = True
     """Whether a server has it; others exist only as files that a command writes."""
     asks: tuple[str, ...] = ()
-    """The API paths that it requests with its own query, and so what an exported file contains.
-    What only its controls request, such as facets, is not listed."""
+    """The API paths that it requests with its own query, and so the content of an exported file.
+    Data that only its controls request, such as facets, is not listed."""
     always: tuple[str, ...] = ()
     """The API paths that it requests whatever its query is."""
 

@@ -442,7 +442,7 @@ def _spread(counts: Any) -> dict[str, float]:
 
 
 def _print(result: SimulationResult, price: OptionPrice | str, deadline_s: float | None) -> None:
-    """Prints the result: settings, quantiles, histogram, what happened."""
+    """Prints the result: settings, quantiles, histogram, events."""
     from venturi.machines.simulate.simulation import PHASES
 
     heads = [f"{100 * level:g} %" if level != 0.5 else "median" for level in LEVELS]

@@ -1,4 +1,4 @@
-"""`venturi doctor`: this host's settings against what the field recommends."""
+"""`venturi doctor`: this host's settings against the field's recommendations."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
 
 
 def _brief_lines(finding: HostFinding) -> Iterator[Paragraph]:
-    """Return what was found and the fix, if there is one."""
+    """Yield the title, the value found, the risk and the fix, as far as there are any."""
     severity = finding.severity.value
     found = finding.reason if finding.value is None else _value(finding)
     yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])

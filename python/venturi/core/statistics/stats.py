@@ -1,4 +1,4 @@
-"""Statistics of one small group of trials: what it is, and how sure one can be.
+"""Statistics of one small group of trials, with their uncertainty.
 
 Nothing here guesses: where the numbers do not suffice the answer is `Missing` with a reason. Two
 groups are compared in `two_groups`. Formulas and sources stand in the docstrings; docs/method has
@@ -95,10 +95,10 @@ def median_interval(values: Sequence[float], level: float = MEDIAN_LEVEL) -> Int
     """Percentile bootstrap interval of the median, by its closed form instead of by chance.
 
     The k-th smallest of n values drawn with replacement is at most the j-th smallest value with
-    P(Binomial(n, j/n) >= k) (Efron 1979, section 3): what resampling without end would give, the
-    same every time. With n even the lower end is that of the lower, the upper end that of the
-    upper middle value. Such intervals still cover too rarely for some n (82 % for 90 % at n = 9),
-    so they are widened, rank by rank, until the sign test's exact coverage reaches the level:
+    P(Binomial(n, j/n) >= k) (Efron 1979, section 3): the limit of endless resampling, and the same
+    every time. With n even the lower end is that of the lower, the upper end that of the upper
+    middle value. Such intervals still cover too rarely for some n (82 % for 90 % at n = 9), so they
+    are widened, rank by rank, until the sign test's exact coverage reaches the level:
     1 - 2 P(Binomial(n, 1/2) < j) for the j-th smallest and j-th largest value.
 
     Refused where n is too small: no interval between two observations covers the median with more
@@ -158,7 +158,7 @@ def _binomial_at_least(n: int, k: int, p: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One group in numbers, in the unit of its values; what is None has its reason in `reasons`."""
+    """One group in numbers, in the unit of its values; `reasons` has the reason for each None."""
 
     n: int
     median: float | None

@@ -56,8 +56,7 @@ class Verdict:
     `ratio` is the median of all ratios second / first (the Hodges-Lehmann estimate on logarithms),
     `interval` that of the ratio at 1 - alpha, `chance_lower` the share of all pairs in which the
     value of `second` is the lower one, equal ones counted half: the test's own measure, 1/2 where
-    the ratio is 1. What is None has its reason in `reason`, which also says why a verdict is
-    "cannot tell".
+    the ratio is 1. `reason` explains a missing value (None) and the verdict "cannot tell".
     """
 
     outcome: ComparisonOutcome

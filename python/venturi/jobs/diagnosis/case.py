@@ -74,7 +74,7 @@ class Hit:
 
 
 class Case:
-    """An application: its timeline, what was found out about it, its plans."""
+    """An application: its timeline, its analysis, its plans."""
 
     def __init__(
         self, line: Timeline, analysis: Analysis, rules: Mapping[str, DiagnosisRule]

@@ -60,7 +60,7 @@ class Diagnosis:
 
     @property
     def overlap(self) -> str | None:
-        """How what several findings cost is to be read, None where at most one costs time."""
+        """How to read the costs of several findings, None where at most one costs time."""
         several = sum(each.saves_s > 0 for each in self.findings) > 1
         return OVERLAP if several else None
 
@@ -146,7 +146,7 @@ def _lacks_plan(line: Timeline, hit: Hit) -> bool:
 
 
 def _is_partial(line: Timeline, where: Sequence[FindingScope]) -> bool:
-    """Whether what was found rests on stages of which events are missing, or may."""
+    """Whether a finding rests on stages of which events are missing, or may."""
     if not line.gaps.lacks:
         return False
     labels = {label_of(key) for key in line.gaps.stages | line.gaps.endless}

@@ -1,6 +1,6 @@
 """Whether adaptive execution could split a join's large partition, by which settings, or why not.
 
-What it looks for is in Spark's OptimizeSkewedJoin.scala: a partition of one side of a join that is
+Its criteria are in Spark's OptimizeSkewedJoin.scala: a partition of one side of a join that is
 larger than a threshold and than a factor of medians, and that came straight from a shuffle. It is
 divided between the outputs of the tasks that wrote it, never within one.
 """

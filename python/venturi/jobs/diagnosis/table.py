@@ -47,7 +47,7 @@ class DiagnosisRule:
     rests_on_slots: bool = False
     """Whether idle or busy slots are its evidence: it needs the events of all tasks."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The settings of the engine that do what an advice says, by variant; none where the program
+    """The settings of the engine that put an advice into effect, by variant; none where the program
     itself has to change."""
 
 

@@ -1,4 +1,4 @@
-"""Engines' messages of failures without their stack traces: what was raised, and why."""
+"""Engines' messages of failures without their stack traces: the exception and its cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SILENT = re.compile(r"java\.io\.EOFException$")  # the end of a stream says no 
 
 
 def condensed(text: object, trace: object = None) -> str | None:
-    """Return the lines of a message that say what failed and why, None if it has none.
+    """Return the lines of a message that state the failure and its cause, None if it has none.
 
     `trace` is its stack trace: of this, the root cause is added if `text` lacks it. A long message
     keeps its beginning and its root cause.
@@ -80,7 +80,7 @@ def _cut(text: str) -> str:
 
 
 def headline(reason: str | None) -> str | None:
-    """Return the part of a message that says what went wrong, on one line.
+    """Return the part of a message that states the error, on one line.
 
     Of a Python traceback that is its last line; of an exception that only wraps another one, the
     root cause; of an aborted Spark job, the cause first, then which task failed how often.

@@ -1,6 +1,6 @@
 """Event logs from a history server of Spark, over HTTP.
 
-Source of its paths: Spark's monitoring page, REST API. A server is not trusted: what it sends is
+Source of its paths: Spark's monitoring page, REST API. A server is not trusted: its answers are
 held to bounds, and a log gets the place that its id says, whatever the archive says.
 """
 

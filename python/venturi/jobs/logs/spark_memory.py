@@ -56,7 +56,7 @@ class Memory:
                 self._series.note(executor[:_NAME_CHARACTERS], at_ms, values)
 
     def limited(self, executor: object, event: object) -> None:
-        """Notes what an executor's block manager may use."""
+        """Notes how much memory an executor's block manager may use."""
         if isinstance(executor, str) and isinstance(event, dict):
             self._note(executor, {name: event.get(key) for key, name in _LIMITS.items()})
 

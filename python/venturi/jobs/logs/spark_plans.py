@@ -88,7 +88,7 @@ class PlanChanges:
 
 
 def _comparable(operators: Iterable[tuple[str, str | None]]) -> Counter[str]:
-    """Those that do something, without what plans have around them only when they run."""
+    """The operators that do work, without the wrappers that plans only have while they run."""
     return comparable(text or name for name, text in operators if not name.startswith(PASSING))
 
 
@@ -156,7 +156,7 @@ class LoggedPlans:
         return True
 
     def of_stage(self, stage: Key, info: Mapping[str, Any]) -> None:
-        """Notes what a stage that is over brought in."""
+        """Notes the metrics of a stage that ended."""
         for each in info.get("Accumulables") or ():
             id_ = each.get("ID")
             if id_ not in self._known:

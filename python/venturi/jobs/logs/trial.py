@@ -1,4 +1,4 @@
-"""An account as a trial: stages as phases, sums as samples, what was chosen as configuration."""
+"""An account as a trial: stages as phases, sums as samples, settings as configuration."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ Key = tuple[int, int]
 class ElapsedParts:
     """Seconds by part, which add up to the elapsed time; those of them in each stage.
 
-    `shares` divides the elapsed time of each stage by itself, and adds up to 1. `lacking` says what
-    the log is known to lack, None if nothing.
+    `shares` divides the elapsed time of each stage by itself, and adds up to 1. `lacking` names the
+    known gaps of the log, if any.
     """
 
     parts: Mapping[str, float]
@@ -122,7 +122,7 @@ def _divided(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The seconds of the application in a stage, by part; and the shares of the stage's own.
 
-    What no task held was idle. Where it is `unsure`, events of tasks are missing.
+    Slots that no task held were idle. Where it is `unsure`, events of tasks are missing.
     """
     length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
     used_s, active = filled.used_s[here], filled.active[here]
@@ -253,7 +253,7 @@ class _OpenWork:
 
     @property
     def moments(self) -> Seconds:
-        """Where what is open changes."""
+        """The times at which the set of open spans changes."""
         spans = [*self.spans, *self._missing]
         return np.array([*(each for span in spans for each in span), self.first_executor_s])
 

@@ -59,7 +59,7 @@ def explained(reason: str | None) -> str | None:
 
 
 def failure_meaning(account: JobAccount, analysis: Analysis) -> FailureMeaning | None:
-    """Return what the failure of the application or of its queries means, or None if unknown.
+    """Return the meaning of the failure of the application or its queries, or None if unknown.
 
     Its own message decides if its meaning is certain, else the failed attempts and lost executors:
     "could not fetch shuffle data" is explained by an executor that YARN killed.

@@ -36,7 +36,7 @@ def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[PathSte
 
     Walks back from the end: to the stage that ended last, from there to the parent that ended last
     (it may end while its child runs, as map tasks do), and where no parent was executed, to the
-    stage that ended last before this one was submitted. What lies between is the driver's. The
+    stage that ended last before this one was submitted. The time between them is the driver's. The
     steps cover the application's time without gap or overlap.
     """
     steps: list[PathStep] = []
@@ -74,7 +74,7 @@ def _end(span: StageSpan) -> tuple[float, tuple[int, int]]:
 
 
 class _PathFinder:
-    """Finds what a stage waited for among `ordered` stages; always one that stands before it."""
+    """Finds the stage that a stage waited for among `ordered`; always one that stands before it."""
 
     def __init__(self, ordered: Sequence[StageSpan]) -> None:
         self._ordered = ordered

@@ -91,7 +91,7 @@ class Straggler:
 class UnfinishedAttempt:
     """An attempt at a task of which no end is recorded.
 
-    `age_s` is for how long it had run when what `until` says happened, `ratio` that by the median
+    `age_s` is for how long it had run at the event that `until` names, `ratio` that by the median
     of those that succeeded. `hanging`: its stage still waited for it.
     """
 
@@ -292,7 +292,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class SpeculationSummary:
-    """Copies started because another was slow: how many, how many of them won, what was wasted.
+    """Copies started because another was slow: how many, how many of them won, the time wasted.
 
     `wasted_s` is the time of the attempts that lost, originals too; `unended` of them have no
     recorded end, because the application was over before.

@@ -181,7 +181,7 @@ def _by_stage(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
-    """For each of `rows`, its end or, if not recorded, what is known about it.
+    """For each of `rows`, its end or, if not recorded, the known facts about it.
 
     A task is `hanging` if no other attempt at it succeeded and its stage had not ended.
     """

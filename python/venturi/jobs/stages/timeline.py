@@ -1,4 +1,4 @@
-"""An application's tasks, stages and slots on one clock, and its plans: what all is found from."""
+"""An application's tasks, stages, slots and plans on one clock: the basis of all findings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Timeline:
 
 
 def timeline(account: JobAccount) -> Timeline:
-    """That of `account`; VEN-MODEL-INPUT if nothing says what its engine records."""
+    """The timeline of `account`; VEN-MODEL-INPUT if it is unknown which data its engine records."""
     application = account.application
     origin_ms = _origin_ms(account)
     end_s = None

@@ -1,6 +1,6 @@
 """The narrowest point of a stage and of an application in one sentence, or "cannot tell".
 
-The elapsed time is divided exactly (`elapsed`): what the driver took; of each stage, the slots that
+The elapsed time is divided exactly (`elapsed`): the driver's part; of each stage, the slots that
 stood idle; and the rest by the causes of its tasks' time.
 """
 

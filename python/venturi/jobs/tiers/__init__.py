@@ -1,1 +1,1 @@
-"""Tiered local storage for Spark: what was used, what it would bring."""
+"""Tiered local storage for Spark: its use and its expected benefit."""

@@ -55,7 +55,7 @@ class DiskClassRates:
     def shuffle_read(self, segment_bytes: float | None) -> Rates | None:
         """Bytes/s of shuffle reads, middle, low and high; None if that is not known.
 
-        The low one fetches a segment at a time, the middle one what is read ahead as well: the
+        The low one fetches a segment at a time, the middle one the data read ahead as well: the
         next task's segment lies behind this one's. Where a disk has few map outputs its head stays
         in one of them, so the high one is reading in sequence.
         """
@@ -71,7 +71,7 @@ class DiskClassRates:
         )
 
     def _random(self, size_bytes: float, of: RateChoice) -> float:
-        """Bytes/s of reads of one size: each takes what lies between those of sizes around it."""
+        """Bytes/s of reads of one size; their time is interpolated between the nearest sizes."""
         assert self.read is not None
         per_byte_s = 1 / of(self.read)
         known = sorted((each.size_bytes, 1 / of(each.per_s)) for each in self.requests)
@@ -102,8 +102,8 @@ def missing_rates(load: JobLoad, rates: DiskClassRates) -> tuple[str, ...]:
 class FastStorage:
     """Times of one job by the fast storage of each of its hosts.
 
-    Of both classes nothing may be missing (`missing_rates`). VEN-MODEL-INPUT if what is called fast
-    is slower than the slow disks in a way that this job uses.
+    Of both classes nothing may be missing (`missing_rates`). VEN-MODEL-INPUT if the fast disks are
+    slower than the slow ones in a way that this job uses.
     """
 
     def __init__(self, load: JobLoad, fast: DiskClassRates, slow: DiskClassRates) -> None:
@@ -344,7 +344,7 @@ def _written(
 
 
 def _disks(rates: DiskClassRates, segment_bytes: float | None) -> list[_DiskSpeeds]:
-    """Middle, low and high; what is not known is not needed, and takes no time."""
+    """Middle, low and high; unknown rates are not needed, and take no time."""
     none = (float("inf"),) * 3
     in_order = [
         none if each is None else (each.value, each.low, each.high)

@@ -42,7 +42,7 @@ class MeasuredJob:
 
 
 def cannot_tell(trial: Trial, why: str, hint: str) -> VenturiError:
-    """The error for a trial that lacks something, with what to do about it."""
+    """The error for a trial that lacks something, with the remedy."""
     return VenturiError(
         "VEN-MODEL-INPUT",
         f"cannot tell how much fast storage trial {trial.id} needs: {why}",
@@ -52,7 +52,7 @@ def cannot_tell(trial: Trial, why: str, hint: str) -> VenturiError:
 
 
 def read_job(repository: TrialRepository, trial: Trial) -> MeasuredJob:
-    """Read what the repository has; VEN-MODEL-INPUT if the trial has no usable account."""
+    """Read the data of a trial's job; VEN-MODEL-INPUT if the trial has no usable account."""
     account = load(repository, trial) if has_account(trial) else None
     if account is None:
         raise cannot_tell(

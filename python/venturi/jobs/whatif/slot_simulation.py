@@ -43,7 +43,7 @@ class _Tasks:
 
 
 class SlotSimulation:
-    """Some stages of an application: what ran from `from_s` to `to_s`, or would have.
+    """Some stages of an application: those that ran from `from_s` to `to_s`, or would have.
 
     `lasting_s` is how long each attempt at a task of the application takes.
     """
@@ -136,7 +136,7 @@ class SlotSimulation:
         return slots_used(np.concatenate(launched), np.concatenate(finished)), self._whole_s(ends)
 
     def _begins_s(self, span: StageSpan, ends: dict[Key, float]) -> float:
-        """When a stage can begin, after what it waited for and as long a pause as then."""
+        """When a stage can begin: after the stage it waited for, and the recorded pause."""
         key = self._before[span.key]
         if key is None:
             return max(span.from_s - self._from_s, 0.0)

@@ -30,7 +30,7 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class WarmTasks:
-    """The tasks of a stage as if nothing was to be warmed up: what each takes; and how much more
+    """The tasks of a stage as if nothing was to be warmed up: the time of each, and how much more
     the first, second, ... of the stage on a slot take."""
 
     lasting_s: Seconds

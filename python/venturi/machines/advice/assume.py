@@ -149,7 +149,7 @@ def _filled(
 
 
 def _only_line(instance_type: InstanceType) -> bool:
-    """Whether the network's rate says no more than its line: what of it is payload."""
+    """Whether the network's rate is only derived from its line rate, as the payload's share."""
     fact, line = (instance_type.fact(name) for name in ("network_rate", "network_line_rate"))
     if (
         fact.kind is not ValueKind.DERIVED

@@ -95,7 +95,7 @@ class Explanation:
 def explain(
     request: HardwareRequest, candidate: Candidate, nodes: int, others: Sequence[Option] = ()
 ) -> Explanation:
-    """Why `candidate` with `nodes` nodes takes and costs what it does.
+    """Explains the time and cost of `candidate` with `nodes` nodes.
 
     `others` are the options of the ranking; those of the same type are left out.
     """

@@ -437,7 +437,7 @@ def _answer(
     options: Sequence[_ChosenOption],
     excluded: tuple[RuledOut, ...],
 ) -> ClassAdvice:
-    """Ranks what was found in one durability class."""
+    """Ranks the options of one durability class."""
     cheapest = request.objective is AdviceObjective.CHEAPEST
 
     def rank(each: _ChosenOption) -> tuple[bool, float, float, str]:

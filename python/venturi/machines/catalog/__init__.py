@@ -115,7 +115,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
-    """One kind of machine, what is known of it, and the network volumes that it is given."""
+    """One kind of machine, the known facts about it, and its network volumes."""
 
     name: str
     facts: Mapping[str, Fact]

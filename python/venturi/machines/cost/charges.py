@@ -20,7 +20,7 @@ HOURS_PER_MONTH = 720.0
 class Volumes:
     """The network volumes of one node: `count` of `gib` each, paid by the month, pro rata.
 
-    `iops` and `mib_per_s` are provisioned for each volume; what exceeds `included_iops` and
+    `iops` and `mib_per_s` are provisioned for each volume; the excess over `included_iops` and
     `included_mib_per_s` is charged.
     """
 

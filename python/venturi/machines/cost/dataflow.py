@@ -248,7 +248,7 @@ def _needs(
 
 
 def _crossing(job: Job, counts: Counts) -> Array:
-    """The share of the shuffle that leaves its node: (N-1)/N, for a node keeps what is its own.
+    """The share of the shuffle that leaves its node: (N-1)/N, for a node keeps its own part.
 
     The paper's equations have all of it cross (`Exchange.ALL`), but on a single node none.
     """
@@ -308,7 +308,7 @@ def _best_split(
 ) -> Counts:
     """How many disks for input and output make the job shortest (the paper's 5 of 8, 5.2).
 
-    For each number of nodes its own: what memory keeps depends on it.
+    Each number of nodes has its own: the amount kept in memory depends on it.
     """
     half = node.storage.value if node.storage else 1.0
     link = node.network.value if node.network else math.inf

@@ -50,8 +50,8 @@ def bonded(member: Quantity, members: int, units: int) -> Quantity:
 def capped(rate: Quantity, caps: Mapping[str, Quantity]) -> Quantity:
     """`rate` behind shared limits, such as {"storage controller": ..., "hypervisor": ...}.
 
-    min(B, C_1, C_2, ...), for each end of the range too; the note names what binds. The result is
-    an upper bound if what binds, or the rate behind it, is one.
+    min(B, C_1, C_2, ...), for each end of the range too; the note names the limit that binds. The
+    result is an upper bound if that limit, or the rate behind it, is one.
     """
     name, least = min({"": rate, **caps}.items(), key=lambda item: item[1].value)
     low = min([rate.low, *(cap.low for cap in caps.values())])

@@ -178,8 +178,8 @@ def billed(
 ) -> float | Array | None:
     """Amount that the provider asks: N * max(minimum, ceil(T / g) * g) / 3600 * price.
 
-    None if the steps g are not known (`tariff.not_billed` says why). What is paid pro rata, such as
-    network volumes, is not rounded. Never below `metered`.
+    None if the steps g are not known (`tariff.not_billed` says why). Amounts paid pro rata, such as
+    network volumes, are not rounded. Never below `metered`.
     """
     paid_s = billed_s(tariff, elapsed_s)
     if paid_s is None:

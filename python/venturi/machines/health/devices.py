@@ -59,7 +59,7 @@ class DiskClass:
 
 @dataclass(frozen=True)
 class LinkEfficiency:
-    """The table's `[link]`: what a link carries of its line rate."""
+    """The table's `[link]`: the share of its line rate that a link carries."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 

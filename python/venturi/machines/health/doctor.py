@@ -1,4 +1,4 @@
-"""Checks a host's settings against what the field recommends.
+"""Checks a host's settings against the field's recommendations.
 
 The rules are a table (`tables/doctor.toml`), with threshold, bounds and source; here are the few
 tests they are made of. Facts are the agent's `facts` result. A fact that is absent or not of its
@@ -223,7 +223,7 @@ def _unknown(rule: DoctorRule, fact: str, reason: str) -> HostFinding:
 
 
 def _why(facts: Facts, fact: str, value: Any = None) -> str:
-    """Why `fact` cannot be judged: the agent's reason, or that it is not what it should be."""
+    """Why `fact` cannot be judged: the agent's reason, or its unexpected value."""
     missing = facts.get("missing")
     if value is None and isinstance(missing, Mapping) and fact in missing:
         return str(missing[fact])
@@ -233,7 +233,7 @@ def _why(facts: Facts, fact: str, value: Any = None) -> str:
 
 
 def _lookup(facts: Facts, fact: str) -> Any:
-    """The fact's value; what follows `sysctls.` is one name with dots of its own."""
+    """The fact's value; the rest after `sysctls.` is one name with dots of its own."""
     if fact.startswith("sysctls."):
         sysctls = facts.get("sysctls")
         name = fact.removeprefix("sysctls.")

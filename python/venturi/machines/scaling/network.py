@@ -1,6 +1,6 @@
 """The network of N nodes, from NetBench at fewer: a curve, its interval, and how far it may go.
 
-Nothing is extrapolated beyond 8 times what was measured, unless forced; then the result says so.
+Nothing is extrapolated beyond 8 times the measured size, unless forced; then the result says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_range(
 ) -> str:
     """Refuses `asked` beyond 8 times the largest, or below an eighth of the smallest measured.
 
-    Returns "" within that range; with `force` a note that says what was overstepped.
+    Returns "" within that range; with `force` a note that names the limit exceeded.
     """
     if smallest / MAX_EXTRAPOLATION <= asked <= largest * MAX_EXTRAPOLATION:
         return ""
@@ -173,7 +173,7 @@ def _left_out(curve: Curve, nodes: Array, rates: Array) -> float:
 
 
 def _fit(curve: Curve, nodes: Array, rates: Array) -> NetworkCurveFit | None:
-    """The fit, or None for a rise: noise or another network, never carried beyond what was seen."""
+    """The fit, or None for a rise: noise or another network, never extrapolated."""
     coefficients = _solve(curve, nodes, rates)
     if not _never_rises(curve, coefficients):
         return None

@@ -111,7 +111,7 @@ class SimulationResult:
         return self.quantile_s((1 - level) / 2), self.quantile_s((1 + level) / 2)
 
     def median_noise_s(self) -> tuple[float, float]:
-        """95 % interval of the median for the number of trials: what another seed may give.
+        """95 % interval of the median for the number of trials: the range over other seeds.
 
         Order statistics at n/2 -+ 1.96 sqrt(n)/2 (David and Nagaraja 2003, section 7.1).
         """
@@ -254,7 +254,7 @@ def _quantile(values: Array, level: float) -> float:
 
 
 def _counted(times: Array, expected_s: float) -> Counts:
-    """How many of `times` lie in which bin; what takes no time is not counted."""
+    """How many of `times` lie in which bin; zero times are not counted."""
     finite = times[(times > 0) & np.isfinite(times)]
     if expected_s <= 0:
         return np.zeros(2 * _BINS, dtype=np.int64)

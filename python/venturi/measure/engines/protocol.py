@@ -1,7 +1,7 @@
 """An engine's interface: it reports whether it is usable, and makes jobs.
 
 available ---> start ---> job: submit, collect ---> job ... ---> stop
-(asks, runs nothing)  (what jobs share: nothing in local mode)
+(asks, runs nothing)  (parts that jobs share: none in local mode)
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def on_free_ports(host: LiveHost, count: int, bring_up: Callable[[tuple[int, ...
     """Return the result of `bring_up(ports)`; try again once if another process took a port in
     between.
 
-    `bring_up` ends what it started before it fails.
+    `bring_up` ends the processes it started before it fails.
     """
     try:
         return bring_up(free_ports(host, count))

@@ -2,8 +2,8 @@
 
 The far end is `venturi-agent host` (`crates/hostlink`; its `frame.rs` defines the frames). The link
 is independent of how that process was started (SSH, a namespace). If the process ends, or is silent
-for too long, the link is lost: every call fails with VEN-HOST-LOST, and the far end ends what it
-started.
+for too long, the link is lost: every call fails with VEN-HOST-LOST, and the far end ends the
+processes it started.
 """
 
 from __future__ import annotations

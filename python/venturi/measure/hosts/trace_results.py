@@ -292,7 +292,7 @@ class TraceRecording:
     """The result of `trace record`: `events` were recorded, `lost` were not.
 
     Each CPU has a buffer of `buffer_kib`; `buffer_peak_kib` is the most that arrived for one CPU
-    between two reads, including what didn't fit. With perf, the buffers and the CPU time are
+    between two reads, including data that didn't fit. With perf, the buffers and the CPU time are
     unknown.
     """
 

@@ -83,7 +83,7 @@ class Format:
 
     @property
     def reader(self) -> Any:
-        """The module, loaded on use; `FormatKind` says what it has."""
+        """The module, loaded on use; `FormatKind` describes its contents."""
         return importlib.import_module(self.module)
 
     def begins(self, data: bytes, name: str) -> bool:

@@ -87,7 +87,7 @@ class HostSeries:
 def take_series(
     repository: TrialRepository, items: Iterable[HostSeries | Refusal], source: ImportSource
 ) -> ImportReport:
-    """Store the series among `items`, each as a trial with its file, and count what was refused."""
+    """Store the series among `items`, each as a trial with its file, and count the refused ones."""
     tally = Tally()
     for item in items:
         if isinstance(item, Refusal):

@@ -1,4 +1,4 @@
-"""What Alembic runs: the caller's connection, in the caller's transaction."""
+"""The script that Alembic runs, with the caller's connection and transaction."""
 
 from alembic import context
 

@@ -30,10 +30,10 @@ _IDS_A_STEP = 1_000
 class Query:
     """The trials that meet all `conditions`, in the order of `sort`, `limit` at a time.
 
-    Those that an exclusion in force covers are left out, unless it is `with_excluded`. Numbers
-    come before texts, what is missing comes last in either direction, and equal ones go by id.
-    `cursor` is the `next_cursor` of a page of the same query; only `rows` looks at it, at `sort`
-    and at `limit`.
+    Those that an exclusion in force covers are left out, unless it is `with_excluded`. Numbers come
+    before texts, missing values come last in either direction, and equal ones go by id. `cursor` is
+    the `next_cursor` of a page of the same query; only `rows` looks at it, at `sort` and at
+    `limit`.
     """
 
     conditions: tuple[Condition, ...] = ()

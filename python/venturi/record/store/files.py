@@ -83,9 +83,9 @@ def remove_abandoned(folder: Path) -> None:
 def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
     """A binary file that becomes `path` when the block ends, and is removed when it fails.
 
-    It has exactly `mode`, by default what the umask leaves. If `durable`, the data is on the disk
-    before the name is (write, fsync, rename, fsync of the folder), so a crash of the machine at any
-    instant leaves the old file or the new one, too.
+    It has exactly `mode`, by default the one that the umask leaves. If `durable`, the data is on
+    the disk before the name is (write, fsync, rename, fsync of the folder), so a crash of the
+    machine at any instant leaves the old file or the new one, too.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")

@@ -31,7 +31,7 @@ def read_table(path: Path, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    """`columns` of the table in `path`: as many rows as its end says, which says what was checked.
+    """`columns` of the table in `path`: only the rows that its footer counts, which were checked.
 
     A file may say in one place that it has few rows, and in another that these are many.
     """

@@ -1,7 +1,7 @@
 """Tables that came with a trial of others, checked by a process that has little memory and time.
 
-What a table unpacks to is known only when it is unpacked, whatever its end says: 17 kB may be 2 GB.
-Who tries may end, or hang, without harm to an import or a server.
+The size of an unpacked table is only known once it is unpacked, whatever its footer states: 17 kB
+may be 2 GB. The process that tries may end, or hang, without harm to an import or a server.
 """
 
 from __future__ import annotations

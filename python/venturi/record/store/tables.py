@@ -4,7 +4,7 @@
 and `configuration` (one row per configuration key) are searchable copies, written in the same
 transaction. Samples have no table: a migration can derive one from the records when something
 filters on them. `exclusions` and `views` are added by people; nothing is derived from them.
-`quarantine`, `removals` and `removed` record what no longer exists, and why.
+`quarantine`, `removals` and `removed` list records that no longer exist, with the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of groups that are shown together: only what distinguishes them.
+"""Names of groups that are shown together: only the settings that distinguish them.
 
 The caption has the values that all groups share, once. Different names of the same thing (network
 and net) are one key. Keys that no group states are left out.

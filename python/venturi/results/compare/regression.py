@@ -37,7 +37,7 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     By the interval that `comparison` has already: slower if all of it is beyond the limit, not
     slower if none of it is and no trial of the group failed, for the slowest may be those that did.
     A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate,
-    and of a group without values: what did not run must not pass for fast.
+    and of a group without values: a trial that did not run must not pass for fast.
     """
     if comparison.unit != "s" and not comparison.unit.endswith("/s"):
         raise UsageError(

@@ -35,7 +35,7 @@ class GroupResult:
     """One repeat group. `left_out` counts the trials that do not count, by reason.
 
     `against_first` compares this group with the first one; None for the first itself. `name`
-    distinguishes the group from the others, `label` says what was run.
+    distinguishes the group from the others, `label` names its workload and engine.
     """
 
     group_key: str

@@ -131,7 +131,7 @@ class PooledRatio:
 def pooled(logs: Floats, level: float, parts: str = "strata") -> PooledRatio:
     """exp of the mean, with Student's t interval of the mean: each part once, from two on.
 
-    It holds for further parts like these. Weights by variance would let what was measured most
+    It holds for further parts like these. Weights by variance would let the parts with most trials
     decide and gain nothing at a few trials a part; this interval holds its level from two parts on
     (docs/method/effects.md has the simulations).
     """

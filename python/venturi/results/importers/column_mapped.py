@@ -62,7 +62,7 @@ class ColumnMapping:
         source: ImportSource,
         of_row: Callable[[TableRow], Iterator[ImportedItem]],
     ) -> Iterator[ImportedItem]:
-        """Yield what `of_row` makes of each row, with refused rows."""
+        """Yield the items that `of_row` makes of each row, with refused rows."""
         unused = self.unused if self.others is None else None
         found = rows(file, source, self.columns, unused, delimiter=self.delimiter)
         return of_rows(found, of_row, source)

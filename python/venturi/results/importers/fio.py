@@ -2,9 +2,9 @@
 
 Lines around the JSON (warnings, progress) are ignored, and a file may hold several runs. Decisions:
 
-- `rw` decides what a rate is: sequential `read` and `write` alone, both concurrently (`rw`), random
-  access. Before fio 2.3 the JSON doesn't have it. Then the job's name decides if it says `randread`
-  or the like, with a warning.
+- `rw` decides the kind of a rate: sequential `read` and `write` alone, both concurrently (`rw`),
+  random access. Before fio 2.3 the JSON doesn't have it. Then the job's name decides if it says
+  `randread` or the like, with a warning.
 - `bw` is in KiB/s in all versions, `io_bytes` before fio 3 in KiB; `bw_bytes` is used where it
   exists. Latencies are completion latencies: `clat_ns`, before fio 3 `clat` in microseconds.
 - fio prints each of `numjobs` equal jobs by itself unless `group_reporting` is set. They run
@@ -249,7 +249,7 @@ def _error(code: int) -> str:
 
 
 def _test(job: _Job, others: Sequence[_Job]) -> tuple[DiskTest, list[TrialWarning]]:
-    """Return what the job did, with warnings about what limits its use."""
+    """Return the job's test, with warnings about limits to its use."""
     warnings = []
     options = job.options
     written = options.get("rw") or options.get("readwrite")

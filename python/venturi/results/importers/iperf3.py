@@ -8,7 +8,7 @@ Each run is a trial of a network probe between two hosts; a file may hold severa
 - UDP sends at a chosen rate (`-b`, by default 1 Mbit/s), so its rate, loss and jitter are metrics
   of their own, which no catalog uses. TCP with `-b` is limited too: `target_bits_per_s` says so.
 - Between two addresses of one host, iperf3 measures memory, not a network.
-- A run with an `error` is a failed trial; what it measured before is kept.
+- A run with an `error` is a failed trial; its measurements before the error are kept.
 """
 
 from __future__ import annotations

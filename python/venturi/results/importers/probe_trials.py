@@ -123,7 +123,7 @@ def quantile_name(percent: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRun:
-    """One run of a tool: what it measured, where and when.
+    """One run of a tool: its measurement, place and time.
 
     `dataset` names the format that it comes from, `failure` is the tool's own message.
     """

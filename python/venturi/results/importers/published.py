@@ -54,7 +54,7 @@ FORMAT = Format(
 )
 
 PUBLISHED = "VEN-IMPORT-PUBLISHED"
-"""The code of the warnings that say what a printed figure stands for."""
+"""The code of the warnings that explain a printed figure."""
 
 _COLUMNS = (
     "source",

@@ -121,7 +121,7 @@ def _others(
 ) -> tuple[dict[str, Column], tuple[str, ...]]:
     """Each other key that differs, and the keys that grow in proportion to x.
 
-    Of those only what they are per x counts, as `KEY per X`.
+    Of those only the ratio to x counts, as `KEY per X`.
     """
     found: dict[str, Column] = {}
     along: list[str] = []

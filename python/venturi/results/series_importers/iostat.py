@@ -52,7 +52,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]
 
 
 class _Reports:
-    """The reports of one run: what its lines say, one after another."""
+    """The reports of one run, read line by line."""
 
     def __init__(self, host: str, kernel: str) -> None:
         self._series = HostSeries(host[:200], "iostat", "unknown", kernel=kernel[:200])

@@ -72,7 +72,7 @@ class ReportClock:
         return max(self._at_s, 0.0)
 
     def finish(self, first_left_out: bool) -> None:
-        """Set the beginning of the series, with warnings about what the source doesn't state."""
+        """Set the beginning of the series, with warnings about unstated times."""
         series = self._series
         if self._first is None and self._reports:
             series.warn(

@@ -41,8 +41,8 @@ class ConnectionState(StrEnum):
 class Connections(ServerState):
     """All connections of a server, by phase and in the order in which they came into it.
 
-    `refused` counts what was refused or broken off, by reason. A proxy, of `proxies`, has as many
-    as there are in all.
+    `refused` counts the refused or aborted ones, by reason. A proxy, of `proxies`, has as many as
+    there are in all.
     """
 
     def __init__(self, limits: ServerLimits, proxies: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""The data of the pages: which function answers what is asked at which path.
+"""The data of the pages: which function answers the requests for which path.
 
 The server makes its routes of this table, and a page that is written to a file calls the functions
 themselves: the same answer (`as_json`) either way, the second without a web framework.

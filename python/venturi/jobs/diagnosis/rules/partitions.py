@@ -149,7 +149,7 @@ def _shared_slot_s(case: Case, times: TaskTimes) -> Seconds:
 def _compared_s(case: Case, there: Sequence[Operator], records: float, parts: int) -> float:
     """By how much longer each of `parts` tasks would sort a part of a window's `records`.
 
-    What has one key that is a number is sorted by its bits. With the key of the partition before
+    Rows with one key that is a number are sorted by its bits. With the key of the partition before
     it rows are compared with one another.
     """
     sorted_s = sum(each.timed.get("sort time", 0.0) for each in there if each.name == "Sort")

@@ -174,7 +174,7 @@ def _pauses(case: Case) -> Iterator[_Pause]:
 
 
 def _asked(case: Case) -> Iterator[_SparkRequest]:
-    """Queries and jobs; what has no end was worked on to the end of the application."""
+    """Queries and jobs; those without an end ran to the end of the application."""
     account, origin_ms = case.line.account, case.line.tasks.origin_ms
     for kind, table in (("query", account.queries), ("job", account.jobs)):
         if table is None:

@@ -34,7 +34,7 @@ IMPORTERS: Mapping[str, str] = {
     "onprem": "your own machines, a CSV sheet",
     "wide": "CSV with one row per type, columns with units",
 }
-"""Format -> what its files are; the module that reads it has its name."""
+"""Format -> description of its files; the module that reads it has its name."""
 
 
 def import_catalog(

@@ -1,8 +1,8 @@
 """Karpenter's price tables by themselves: `venturi catalog import karpenter_prices`.
 
-Of Google's machines `initial-prices.json`: {"prices": {REGION: {"on_demand": {TYPE: USD/h},
-"spot": {TYPE: USD/h}}}}. Of AWS and Azure `zz_generated.pricing*.go`: a Go map region -> type ->
-USD/h. What the machines have is another sheet's: overlay these prices over it.
+Of Google's machines `initial-prices.json`: {"prices": {REGION: {"on_demand": {TYPE: USD/h}, "spot":
+{TYPE: USD/h}}}}. Of AWS and Azure `zz_generated.pricing*.go`: a Go map region -> type -> USD/h. The
+machines' facts are in another sheet: overlay these prices over it.
 """
 
 from __future__ import annotations

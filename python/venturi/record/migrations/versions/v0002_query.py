@@ -1,7 +1,7 @@
-"""Records apart from what is searched for: narrow trials, and the configuration key by key.
+"""Tables to search, apart from the records: narrow trials, and the configuration key by key.
 
-What is derived from the records is computed here, by code of its own: this step must do the same
-for ever, whatever becomes of the tables later.
+The derived rows are computed here, by separate code: this step must always do the same, even if the
+tables change later.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What people add: rules that leave trials out, and saved views. And a count of all changes."""
+"""Additions by people: rules that leave trials out, and saved views. And a count of all changes."""
 
 import sqlalchemy as sa
 from alembic import op

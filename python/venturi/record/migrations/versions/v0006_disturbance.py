@@ -1,4 +1,4 @@
-"""What others used of a trial's host while it executed: columns to filter and exclude by.
+"""Other processes' use of a trial's host while it executed: columns to filter and exclude by.
 
 Nothing is known of it for the trials that are there.
 """
@@ -26,7 +26,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes those that are still there: SQLite keeps what a refused downgrade has removed."""
+    """Removes the remaining ones: on SQLite, a refused downgrade has already removed some."""
     there = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("trials")}
     for name, _kind in _COLUMNS:
         if name in there:

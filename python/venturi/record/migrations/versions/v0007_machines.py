@@ -49,7 +49,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes those that are still there: SQLite keeps what a refused downgrade has removed."""
+    """Removes the remaining ones: on SQLite, a refused downgrade has already removed some."""
     there = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("trials")}
     for name in there & {"host_names", "disk_folders"}:
         op.drop_column("trials", name)

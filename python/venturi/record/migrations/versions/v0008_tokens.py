@@ -1,6 +1,6 @@
-"""Named tokens and their sessions, who did what, and of authors what is known beside what they say.
+"""Named tokens and their sessions, a log of actions, and the authors' verified names.
 
-What was recorded as author before is only what somebody said, and so it stays without a name.
+Authors recorded before were only stated by the user, so they stay without a verified name.
 """
 
 import sqlalchemy as sa
@@ -65,7 +65,7 @@ def _create_tables() -> None:
 
 
 def downgrade() -> None:
-    """Leaves all: an older Venturi does not look at it, and SQLite would not bring back what a
+    """Leaves all: an older Venturi does not look at it, and SQLite would not restore tables that a
     refused downgrade has removed. Refused while there is a token, which older servers would refuse.
     """
     count = op.get_bind().execute(sa.select(sa.func.count()).select_from(sa.table("tokens")))

@@ -1,4 +1,4 @@
-"""What is no longer among the trials: what could not be read, and what was removed."""
+"""Records that are no longer among the trials: unreadable and removed ones."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -46,7 +46,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes the tables; refused while they hold what was quarantined or removed."""
+    """Removes the tables; refused while they hold quarantined or removed records."""
     there = set(sa.inspect(op.get_bind()).get_table_names()) & set(_TABLES)
     for table in sorted(there):
         count = op.get_bind().execute(sa.select(sa.func.count()).select_from(sa.table(table)))

@@ -33,7 +33,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes it if it is still there: SQLite keeps what a refused downgrade has removed."""
+    """Removes it if it is still there: on SQLite, a refused downgrade has already removed it."""
     inspector = sa.inspect(op.get_bind())
     if "trials_by_cluster" in {each["name"] for each in inspector.get_indexes("trials")}:
         op.drop_index("trials_by_cluster", "trials")

@@ -254,7 +254,7 @@ def _shipped(name: str) -> Catalog:
 
 
 def _catalog(name: str) -> Catalog:
-    """A shipped catalog. Never a file: clients must not choose what a server reads."""
+    """A shipped catalog. Never a file: clients must not choose the files that a server reads."""
     if name not in shipped():
         raise unknown(
             f"{name[:200]!r} is not a shipped catalog",
