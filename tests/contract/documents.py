@@ -10,7 +10,7 @@ What is collected are fenced blocks:
 
 A block that begins with `# Not run by the tests: REASON.` is only parsed: its verbs and options
 must exist. So is one that begins with `# As root.` where that is not so, or a lab cannot be made.
-`# exit status N` after a command allows that status next to 0.
+`# exit status N` after a command allows that status as well as 0.
 """
 
 from __future__ import annotations
