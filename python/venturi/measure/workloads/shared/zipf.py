@@ -1,8 +1,8 @@
 """Deterministic input for `wordcount` and `aggregate`, with a known answer.
 
 Words and keys follow a Zipf-like law, as natural text does: the probability of rank r is
-proportional to 1/r. The generator counts the words and keys it writes, so that a result can be
-checked entry by entry.
+proportional to 1/r. The generator counts each word and sums each key's values as it writes them, so
+that a result can be checked entry by entry.
 """
 
 from __future__ import annotations
