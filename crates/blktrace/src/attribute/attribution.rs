@@ -1,5 +1,5 @@
-//! Whose requests are: of which file, for what it is, of which stage. Every request is given a
-//! label when it is issued; what is counted is counted by label.
+//! The file, purpose and stage that each request belongs to. The code labels a request when it is
+//! issued, and counts by label.
 
 use rustc_hash::FxHashMap;
 
@@ -86,7 +86,7 @@ pub struct Attribution {
     /// By pattern and place of the stage, those that were seen first.
     pub staged: Vec<(Pattern, usize, Box<Group>)>,
     disks: FxHashMap<Device, Extents>,
-    /// How much of what was lying there has been put in.
+    /// How many entries of `files.lying` are in `disks`.
     laid: usize,
     numbers: FxHashMap<Label, u16>,
     /// The place of each label's pattern; `None` without room for it.
@@ -236,7 +236,7 @@ impl Attribution {
         known
     }
 
-    /// Puts in what lay there by now.
+    /// Adds the files that lay on the disk by `now_ns`.
     fn lay(&mut self, now_ns: u64) {
         while let Some(lying) = self.files.lying.get(self.laid)
             && lying.since_ns <= now_ns

@@ -41,7 +41,7 @@ pub enum Class {
     Recording,
     /// Journal, folders, and where the file system keeps what.
     FileSystem,
-    /// A file of another name.
+    /// A file with any other name.
     Other,
 }
 
@@ -81,12 +81,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of a file of the class, of which nothing else is known.
+    /// Return the owner for a file of this class when nothing else is known.
     pub fn of(class: Class) -> Self {
         Self { class, task: None, phase: None, made_ns: None, number: 0 }
     }
 
-    /// Of a file of this name in `folders`, the nearest first.
+    /// Return the owner for a file with this name in `folders`, the nearest folder first.
     pub fn of_name<'a>(name: &'a str, folders: impl Iterator<Item = &'a str> + Clone) -> Self {
         let by_name = of_spark(name).or_else(|| of_hadoop(name, folders.clone()));
         let by_folder = || of_venturi(folders).map(Self::of);

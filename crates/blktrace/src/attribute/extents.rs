@@ -1,5 +1,5 @@
-//! Which file the sectors of a disk belong to, as of now: ranges that do not overlap. What is put in
-//! takes the place of what was there.
+//! Which file each sector of a disk belongs to now, as ranges that do not overlap. A new range
+//! replaces the ranges that it covers.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Extents {
     pub refused: u64,
 }
 
-/// So many ranges are kept of a disk, in some 100 MB.
+/// The most ranges kept for a disk, in about 100 MB.
 const LIMIT: usize = 2 << 20;
 
 impl Default for Extents {
@@ -63,7 +63,7 @@ impl Extents {
         self.ranges.insert(joined.unwrap_or(start), Range { end, file });
     }
 
-    /// The file that has the most of these sectors; `None` if more of them are nobody's.
+    /// The file with the most of these sectors; `None` if more belong to no known file.
     pub fn owner(&self, start: u64, end: u64) -> Option<FileId> {
         let first = self.ranges.range(..=start).next_back();
         if let Some((_, range)) = first

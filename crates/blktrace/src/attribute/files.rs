@@ -1,6 +1,6 @@
-//! What a recording knows of the files on its disks: which names they had and when, and where they
-//! lay when it began and when it ended. Files are known by their number on their file system, which
-//! another file may get after them: each name is of one life of a number.
+//! The files on a recording's disks: their names over time, and their sectors at the start and at
+//! the end. Files are known by their inode number. A later file may get the same number, so each
+//! name belongs to one life of a number.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::attribute::extents::FileId;
 use crate::capture::xfs::{self, Groups};
 use crate::read::event::{Device, SECTOR_BYTES};
 
-/// So many names, and so many ranges of sectors, are kept: some 200 MB.
+/// The most names, and the most ranges of sectors, that are kept: about 200 MB.
 pub const LIMIT: usize = 1 << 20;
 /// No line is longer.
 const LINE_BYTES: u64 = 1 << 20;
@@ -28,9 +28,9 @@ const EXT_FIRST_INODE: u64 = 11;
 /// A file system on a disk that is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
-    /// What it is, as `ext4`.
+    /// The type, such as `ext4`.
     pub kind: String,
-    /// The number of what it is on, a disk or a partition.
+    /// The number of the disk or partition that holds it.
     pub device: u32,
     /// The number of the disk.
     pub disk: u32,
@@ -41,14 +41,14 @@ pub struct FileSystem {
     /// Of xfs, how it numbers blocks; `None` if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Groups>,
-    /// Whether names of files that are made meanwhile are recorded.
+    /// Whether the recording has names of files made while it ran.
     pub watched: bool,
-    /// Folders all of whose files are for the same, by their number.
+    /// Folders in which all files have one class, by inode number.
     pub marked: BTreeMap<u64, Class>,
 }
 
 impl FileSystem {
-    /// Whether its own events tell which blocks are whose.
+    /// Whether the events of this file system report which file owns a block.
     pub fn tells(&self) -> bool {
         self.kind == "ext4" || self.groups.is_some()
     }
@@ -64,7 +64,7 @@ impl FileSystem {
     }
 }
 
-/// What was seen of a file: a line of the file of this name in the recording.
+/// One observation of a file: a line of `files.jsonl` in the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The place of its file system in the recording.
@@ -94,7 +94,7 @@ pub struct Seen {
 #[derive(Clone, Debug)]
 struct Life {
     since_ns: u64,
-    /// By when it was there.
+    /// The time by which it existed.
     by_ns: u64,
     /// When it was made, if that was not before.
     made_ns: Option<u64>,
@@ -113,7 +113,7 @@ impl Life {
     }
 }
 
-/// Sectors that a file had, which no event told.
+/// Sectors of a file that come from a snapshot, not from an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Lying {
     /// Since when.
@@ -122,29 +122,29 @@ pub struct Lying {
     pub start: u64,
     /// The one behind the last.
     pub end: u64,
-    /// Whose they are.
+    /// The file that owns them.
     pub file: FileId,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// Of a number the lives one after the other.
+    /// The lives of each number, in order.
     lives: FxHashMap<FileId, Vec<Life>>,
     /// Where each of the files with a name is among the lives.
     named: Vec<(FileId, usize)>,
-    /// Folders of files that were made and whose names were not seen, and when they were made.
+    /// The folder and the creation time of files with names that were not seen.
     born: FxHashMap<FileId, (u64, u64)>,
     /// The file systems of the recording.
     pub file_systems: Vec<FileSystem>,
-    /// What the snapshots say, in order of time.
+    /// Sectors from the snapshots, in order of time.
     pub lying: Vec<Lying>,
     /// Lines that could not be read, or were too many.
     pub left_out: u64,
 }
 
 impl Files {
-    /// What the lines of `seen` say of files.
+    /// Reads the lines of `seen`.
     pub fn of(file_systems: Vec<FileSystem>, seen: impl Read) -> io::Result<Self> {
         let mut files = Self { file_systems, ..Self::default() };
         let (mut reader, mut line, mut names) = (BufReader::new(seen), Vec::new(), 0);
@@ -172,7 +172,7 @@ impl Files {
         let lives = self.lives.entry(file).or_default();
         let mut since_ns = seen.since_ns;
         match lives.last_mut() {
-            // The last name is what a file is called: before that it was not finished.
+            // The last name is the file's name: before that it was not finished.
             Some(life) if !seen.is_new => {
                 since_ns = life.since_ns;
                 (life.folder, life.name) = (seen.folder, seen.name.into());
@@ -227,14 +227,14 @@ impl Files {
         }
     }
 
-    /// Nobody has the number any more: who has it next is not called as the file was.
+    /// Records that the number is free: the next file with it does not inherit the name.
     pub fn is_gone(&mut self, file: FileId, now_ns: u64) {
         if self.born.len() < LIMIT {
             self.born.insert(file, (NO_FOLDER, now_ns));
         }
     }
 
-    /// What the file that has this number now is for.
+    /// The class and origin of the file that has this number now.
     pub fn owner(&self, file: FileId, now_ns: u64) -> Owner {
         let of = &self.file_systems[usize::from(file.file_system)];
         if of.kind.starts_with("ext") && file.inode < EXT_FIRST_INODE {
@@ -275,7 +275,7 @@ impl Files {
         Some(begun.find(|life| !life.is_being_made(now_ns)).unwrap_or(last))
     }
 
-    /// Of a file of the name in the folder, which was there at a time.
+    /// The owner for a file with this name, which was in the folder at `at_ns`.
     fn owner_in(&self, file_system: u16, folder: u64, name: &str, at_ns: u64) -> Owner {
         let life = |inode: u64| {
             let life = self.life(FileId { file_system, inode }, at_ns)?;
@@ -388,7 +388,7 @@ mod tests {
         let mut files = files(&[folder, seen(100, "rdd_3_1", 1000, true), after]);
         files.is_made(FILE, 50, 1005);
         assert_eq!(files.owner(FILE, 1006).class, Class::RddBlock);
-        // Its number was given to another one, whose name nobody saw.
+        // Another file got its number, and its name was not seen.
         files.is_made(FILE, 50, 3000);
         assert_eq!(files.owner(FILE, 3001).class, Class::Scratch);
         files.is_made(FILE, 40, 4000);

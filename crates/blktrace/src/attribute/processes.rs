@@ -1,5 +1,5 @@
-//! Names of who made requests, by number: shared by all who read a recording. Threads that say which
-//! task they run have numbers of their own, and one name.
+//! Names of the processes that made requests, by number, shared by all readers of a recording.
+//! Threads with the name of a task have their own numbers and share one name.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ const LIMIT: usize = 4096;
 const TASKS: usize = 1 << 18;
 /// Numbers from here on are of tasks.
 const FIRST_TASK: u32 = 1 << 31;
-/// What the kernel keeps of what Spark calls a thread that runs tasks.
+/// The part that the kernel keeps of Spark's name for a thread that runs tasks.
 const EXECUTOR: [u8; NAME_BYTES] = *b"Executor task l\0";
 
 /// See the module. Clones are the same names.
@@ -55,7 +55,7 @@ impl Processes {
         number
     }
 
-    /// The name with a number; `None` of 0, and of what has no name of its own.
+    /// The name with a number; `None` for 0 and for numbers without a name of their own.
     pub fn name(&self, number: u32) -> Option<String> {
         self.known().names.get((number as usize).checked_sub(1)?).cloned()
     }
@@ -85,7 +85,7 @@ impl Known {
     }
 }
 
-/// What a name is shown as: all of the kernel's workers, whose numbers say nothing, are one.
+/// The displayed name. All kernel workers share one, because their numbers mean nothing.
 fn shown(name: &[u8; NAME_BYTES]) -> String {
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name);

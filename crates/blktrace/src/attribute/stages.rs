@@ -1,4 +1,4 @@
-//! Which stage of a job a request is of, by whose file it is and by when the stages ran.
+//! Which stage of a job a request belongs to, by the file's owner and by when the stages ran.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Stage {
     pub tasks: Vec<(u64, u64)>,
 }
 
-/// So many stages that only threads' names tell of are told apart.
+/// The most stages kept that are known only from thread names.
 const OTHERS: usize = 4096;
 
 /// Times, each with the place of the stage that runs alone from then on, if one does.

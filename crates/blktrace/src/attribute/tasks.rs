@@ -1,8 +1,9 @@
-//! Which task of a job a thread runs, where the thread's name says so, and what tasks read and wrote.
+//! Which task of a job a thread runs, where the thread's name says so, and how much tasks read and
+//! wrote.
 //!
-//! `jvm/task-names` has the threads of Spark's executors say so: `v:STAGE.ATTEMPT:TASK`, each number
-//! in base 36, for the kernel keeps 15 characters of a name. A Python worker says `v:STAGE:TASK`: it
-//! does not know the attempt.
+//! With `jvm/task-names`, the threads of Spark's executors have such names: `v:STAGE.ATTEMPT:TASK`.
+//! Each number is in base 36, because the kernel keeps 15 characters of a name. A Python worker has
+//! `v:STAGE:TASK`: it does not know the attempt.
 
 use crate::read::event::Operation;
 use crate::summary::group::Amount;
@@ -29,8 +30,8 @@ impl Task {
         Some(Self { stage: number(stage)?, attempt, number: number(task)? })
     }
 
-    /// What its stage is called, as Venturi calls those of Spark's account; `None` if it does not
-    /// know which attempt it is.
+    /// The stage's name, in the form Venturi uses for Spark's stages; `None` if the attempt is
+    /// unknown.
     pub fn stage_name(&self) -> Option<String> {
         let Self { stage, attempt, .. } = self;
         let attempt = attempt.as_ref()?;

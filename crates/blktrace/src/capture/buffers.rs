@@ -21,9 +21,9 @@ const PAUSE_LEAST: Duration = Duration::from_millis(10);
 /// less than one in so many was, later.
 const MUCH: u64 = 4;
 const LITTLE: u64 = 16;
-/// What is to hold as much again has room for so many times as much.
+/// The advised size is this many times the largest amount seen.
 const SPARE: u64 = 2;
-/// What is advised is a whole number of these, and at most so much, which `--buffer` takes.
+/// The advised size is a whole number of MiB, up to `--buffer`'s limit of [`ADVISED_MOST`] bytes.
 const MIB: u64 = 1 << 20;
 const ADVISED_MOST: u64 = 1 << 32;
 
@@ -47,7 +47,8 @@ impl Buffers {
         self.kib
     }
 
-    /// The most that came for one of them until it was emptied, with what it had no room for.
+    /// The most bytes that arrived for one buffer between two reads, including bytes that did not
+    /// fit.
     pub fn peak_bytes(&self) -> u64 {
         self.peak_bytes
     }
@@ -62,7 +63,7 @@ impl Buffers {
         bytes > self.bytes() / 2
     }
 
-    /// They were emptied: for the one with most `bytes` had come, with what it had no room for.
+    /// Notes a read of all buffers: the busiest one got `bytes`, including bytes that did not fit.
     pub fn emptied(&mut self, bytes: u64) {
         self.peak_bytes = self.peak_bytes.max(bytes);
         if bytes > self.bytes() / MUCH {

@@ -1,11 +1,11 @@
-//! A recording as it lies on disk: a folder with
+//! A recording on disk is a folder with
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `trace.json` | what was recorded, by which clock, and where the kernel puts what; there from the start |
-//! | `cpuN.ring` | pages of a processor's ring buffer, as the kernel gave them; none if there were none |
-//! | `files.jsonl` | names of files and where they lie, as they were seen: a line each |
-//! | `end.json` | how it ended and what was lost; blank until then |
+//! | `trace.json` | disks, clock and layout of the events; written at the start |
+//! | `cpuN.ring` | pages of a CPU's ring buffer, as the kernel gave them; absent if empty |
+//! | `files.jsonl` | names of files and their sectors, as they were seen: one observation per line |
+//! | `end.json` | how the recording ended and how many events were lost; blank until then |
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -28,16 +28,16 @@ use crate::summary::report::Warning;
 
 /// The version of the folder's format.
 pub const VERSION: u32 = 1;
-/// What was recorded.
+/// The file with the [`Manifest`].
 pub const MANIFEST: &str = "trace.json";
-/// What was seen of files.
+/// The file with the observed names and sectors of files.
 pub const FILES: &str = "files.jsonl";
 /// How it ended.
 pub const END: &str = "end.json";
 /// These files are not longer.
 const JSON_BYTES: u64 = 16 << 20;
 
-/// What was recorded, and how it is to be read.
+/// The sources of a recording, and how to read it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`VERSION`]
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub host: Option<String>,
     /// The kernel's release; `None` if it is not known.
     pub kernel: Option<String>,
-    /// How its times become times of day; `None` if nobody knows.
+    /// How its times become times of day; `None` if that is unknown.
     pub clock: Option<Clock>,
     /// The disks.
     pub disks: Vec<Disk>,
@@ -55,17 +55,17 @@ pub struct Manifest {
     pub file_systems: Vec<FileSystem>,
     /// tracefs' `header_page`.
     pub header_page: String,
-    /// Of each event, by its system and name, tracefs' `format`.
+    /// The `format` file of tracefs for each event, by system and name.
     pub events: BTreeMap<String, String>,
-    /// What the trace was written as from which it was made; nothing of one that was recorded.
+    /// The formats of the trace that it was converted from; empty if it was recorded.
     #[serde(default)]
     pub converted: Vec<String>,
-    /// What was wrong with that trace.
+    /// The warnings about that trace.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
-/// A moment by the clock of the events and by that of the day.
+/// The same time on the events' clock and on the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     /// On the monotonic clock.
@@ -81,13 +81,13 @@ pub struct Clock {
 pub struct End {
     /// From the beginning.
     pub elapsed_s: f64,
-    /// What ended it too early, if anything did.
+    /// Why it ended early, if it did.
     pub cut: Option<String>,
     /// By processor.
     pub cpus: BTreeMap<u32, CpuEnd>,
 }
 
-/// What came of a processor.
+/// The totals for one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuEnd {
     /// Bytes of pages.
@@ -100,27 +100,27 @@ pub struct CpuEnd {
 
 /// A recording to be read.
 pub struct Bundle {
-    /// The files that there are, and what reads each.
+    /// The files, each with its decoder.
     pub files: Vec<(PathBuf, Decoder)>,
-    /// Whose the sectors are; `None` of a recording that does not tell.
+    /// The files that own the sectors; `None` if the recording does not have them.
     pub owners: Option<Files>,
     /// Who makes requests.
     pub processes: Processes,
     /// The host's name, if it is known.
     pub host: Option<String>,
-    /// What the trace was written as from which it was made; nothing of one that was recorded.
+    /// The formats of the trace that it was converted from; empty if it was recorded.
     pub converted: Vec<String>,
     /// The disks.
     pub disks: Vec<Disk>,
-    /// Processors whose file is gone.
+    /// CPUs with a file that is missing now.
     pub missing: Vec<u32>,
     /// How many events were recorded, where files no longer have all of them.
     pub recorded_events: Option<u64>,
-    /// What was noticed.
+    /// The warnings.
     pub warnings: Vec<Warning>,
 }
 
-/// What a processor's file is called.
+/// The name of a CPU's file.
 pub fn file_name(cpu: u32) -> String {
     format!("cpu{cpu}.ring")
 }
@@ -209,7 +209,7 @@ impl Bundle {
     }
 }
 
-/// All that is read of a recording before it is known to be of this version.
+/// The only field that is read before the version is known.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
@@ -256,7 +256,7 @@ pub fn unwritable(path: &Path, reason: io::Error) -> TraceError {
     TraceError::Write { path: path.to_path_buf(), reason }
 }
 
-/// Says of a processor whose file is there that it is shorter than it was when it was written.
+/// Reports a CPU's file that is shorter than when it was written.
 fn short(folder: &Path) -> impl Fn((&u32, &CpuEnd)) -> Option<String> {
     move |(cpu, end)| {
         let path = folder.join(file_name(*cpu));
@@ -268,7 +268,7 @@ fn short(folder: &Path) -> impl Fn((&u32, &CpuEnd)) -> Option<String> {
     }
 }
 
-/// Whether the last line of a file, each of which is written at once, is not whole.
+/// Whether the last line of a file is incomplete. Each line is written in one call.
 fn ends_within_a_line(path: &Path) -> bool {
     let last = || {
         let (mut file, mut last) = (File::open(path)?, [0]);

@@ -1,4 +1,4 @@
-//! Which block devices are behind folders, as sysfs tells.
+//! The block devices behind folders, from sysfs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::read::event::Device;
 
 /// How many sectors of 512 bytes a disk has.
 const SIZE: &str = "size";
-/// What sysfs has of a disk that shapes its requests, or tells what it is.
+/// The files of sysfs that describe a disk or settings that shape its requests.
 const SETTINGS: [&str; 9] = [
     "device/model",
     "queue/logical_block_size",
@@ -26,16 +26,16 @@ const SETTINGS: [&str; 9] = [
     SIZE,
 ];
 
-/// A disk, or what has requests like one.
+/// A disk, or another device with a request queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
-    /// What the kernel calls it.
+    /// The kernel's name for it.
     pub name: String,
     /// Its number, as tracepoints have it.
     pub number: u32,
     /// Names and numbers of its partitions.
     pub partitions: BTreeMap<String, u32>,
-    /// What sysfs says of it, by the file's name.
+    /// The values in sysfs, by file name.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -65,8 +65,9 @@ impl Disk {
     }
 }
 
-/// The disks under folders, and those that devices are or are on; `sys` is where sysfs is. Of a
-/// device that is made of others (device mapper, md) these are among them.
+/// The disks under folders, and the disks that hold devices or are those devices; `sys` is the path
+/// of sysfs. The result includes the disks below a device that is made of others (device mapper,
+/// md).
 pub fn disks(
     sys: &Path,
     folders: &[PathBuf],
@@ -98,7 +99,7 @@ pub fn is_there(sys: &Path, disk: &Disk) -> bool {
     size.is_ok_and(|size| disk.settings.get(SIZE).is_some_and(|was| was == size.trim()))
 }
 
-/// Adds the disk that has or is the device, and what it is made of.
+/// Adds the device's disk, and the disks below it.
 fn collect(sys: &Path, (major, minor): (u32, u32), found: &mut Vec<Disk>) -> Option<()> {
     let path = sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()?;
     let path = if path.join("partition").exists() { path.parent()? } else { &path };

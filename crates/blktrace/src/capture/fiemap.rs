@@ -1,4 +1,4 @@
-//! Where on its file system a file lies, as the kernel tells (FIEMAP).
+//! The position of a file on its file system, from the kernel (FIEMAP).
 //!
 //! Source: Linux, Documentation/filesystems/fiemap.rst, `include/uapi/linux/fiemap.h`.
 
@@ -10,9 +10,9 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 
-/// So many extents are asked for at once.
+/// The number of extents in one request.
 const AT_ONCE: usize = 128;
-/// What the kernel takes for the size of the request: its head, without extents.
+/// The size of the request in the ioctl's number: its head, without extents.
 const HEAD_BYTES: usize = 32;
 const FIEMAP: Opcode = opcode::read_write::<[u8; HEAD_BYTES]>(b'f', 11);
 /// It is the file's last one.

@@ -1,5 +1,5 @@
-//! What a file system says of its files in the kernel's ring buffers: which blocks are whose, which
-//! files are made and which are gone.
+//! Events of file systems in the kernel's ring buffers: which file owns which blocks, which files
+//! are made and which are gone.
 //!
 //! Source: Linux, `include/trace/events/ext4.h`, `fs/xfs/xfs_trace.h`.
 
@@ -7,7 +7,7 @@ use crate::capture::format::{Field, Format};
 use crate::capture::xfs;
 use crate::read::event::{Device, Event, Kind, Operation};
 
-/// Of the states of an extent of ext4, that it has blocks: written, or allocated to be written.
+/// The states of an ext4 extent that has blocks: written, or allocated to be written.
 const HAS_BLOCKS: u8 = 1 | 2;
 
 /// Where an event has what is needed of it.
@@ -23,7 +23,7 @@ pub struct Place {
     blocks: Option<Blocks>,
 }
 
-/// How many blocks there are, and how an event says that there are none.
+/// Where an event has the number of blocks, and how it reports an extent without blocks.
 #[derive(Clone, Debug)]
 struct Blocks {
     count: Field,

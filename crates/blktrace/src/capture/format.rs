@@ -1,6 +1,7 @@
-//! What tracefs says of an event: its number, and where in it each field lies.
+//! An event's description in tracefs: its number, and the position of each field.
 //!
-//! Source: Linux, Documentation/trace/events.rst, "Event formats". Places differ between kernels.
+//! Source: Linux, Documentation/trace/events.rst, "Event formats". Positions differ between
+//! kernels.
 
 /// The content of a file `format`, or of `header_page`, which has the same lines and no number.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ pub struct Field {
 }
 
 impl Format {
-    /// What the lines say; what is no number and no field is left out.
+    /// Reads the lines of a `format` file, and skips lines that are no number and no field.
     pub fn of(text: &str) -> Self {
         let mut format = Self::default();
         for line in text.lines().map(str::trim) {
