@@ -19,7 +19,7 @@ pub enum TraceError {
     Format {
         /// The file or folder.
         path: PathBuf,
-        /// What it is instead.
+        /// The actual format.
         found: String,
     },
     /// It is a trace of an unknown version.
@@ -49,7 +49,7 @@ pub enum TraceError {
     NoDevice {
         /// The folder or file.
         path: PathBuf,
-        /// What it is instead.
+        /// Why no block device was found.
         found: &'static str,
     },
     /// The kernel's tracepoints are not to be seen.

@@ -1,5 +1,5 @@
-//! What is wrong with a trace is said, costs bounded time and memory, and takes away no more than it
-//! must.
+//! A report names the damage in a trace. Damage costs bounded time and memory, and removes as few
+//! events as possible.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -78,7 +78,7 @@ fn processors_without_a_file_are_named_and_the_others_counted() {
     let report = analyzed(&path);
     assert_eq!(report.losses.missing_cpus, ["sdc: 1, 4-999999"]);
     assert_eq!(codes(&report)[0], "VEN-TRACE-CPUS");
-    // Those whose beginning and end were on the other three.
+    // Requests that began and ended on the other three.
     assert!(completed(&report) > 30 && completed(&report) < 100);
 }
 

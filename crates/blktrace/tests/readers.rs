@@ -26,7 +26,7 @@ fn sizes(requests: &[&Request]) -> Vec<(u64, u64)> {
     counts.into_iter().collect()
 }
 
-/// Mean, least and greatest of what was measured.
+/// The mean, minimum and maximum of the measured values.
 fn spread(values: &[u64]) -> (f64, u64, u64) {
     let sum: u128 = values.iter().map(|value| u128::from(*value)).sum();
     let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());

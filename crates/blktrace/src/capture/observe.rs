@@ -1,6 +1,6 @@
-//! What is to be known of files while a recording goes on: those that are there when it begins, those
-//! that are made meanwhile, and, where the file system's own events do not tell where they lie,
-//! those that are there when it ends.
+//! The files to know about during a recording: files that exist at the start, files that are made
+//! while it runs and, where the file system's own events do not report their blocks, files that
+//! exist at the end.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -24,9 +24,9 @@ const RANGES: usize = 1 << 16;
 
 /// A file system that is looked at.
 struct Place {
-    /// The number of what it is on, as `stat` has it.
+    /// The number of the device that holds it, from `stat`.
     number: u64,
-    /// Folders whose files are looked at.
+    /// Folders with files to look at.
     folders: Vec<PathBuf>,
     watch: Option<Watch>,
 }
@@ -95,7 +95,7 @@ impl Observer {
         observer
     }
 
-    /// What is below the folder is for this.
+    /// Gives everything below the folder this class.
     pub fn mark(&mut self, folder: &Path, class: Class) -> io::Result<()> {
         let about = fs::metadata(folder)?;
         let at = self.places.iter().position(|place| place.number == about.dev());
@@ -110,7 +110,7 @@ impl Observer {
         &self.file_systems
     }
 
-    /// Writes down the files that are there, and from now on those that are made.
+    /// Records the files that exist now and, from now on, each new file.
     pub fn log_to(&mut self, file: File, now_ns: u64) -> io::Result<()> {
         self.log = Some(BufWriter::new(file));
         self.scan(now_ns, |_| true)
@@ -142,7 +142,7 @@ impl Observer {
         self.log.as_mut().map_or(Ok(()), Write::flush)
     }
 
-    /// Writes down what is there at the end and was not told meanwhile.
+    /// Records the files at the end that no event has reported.
     pub fn end(&mut self, now_ns: u64) -> io::Result<()> {
         self.take(now_ns)?;
         self.scan(now_ns, |of| !of.watched || !of.tells())?;
@@ -214,7 +214,7 @@ impl Observer {
     }
 }
 
-/// The sectors of the disk in which a file lies; none if it is gone or nobody tells.
+/// The file's sectors on the disk; empty if the file is gone or its position is unknown.
 fn lying(path: &Path, start_sector: u64) -> Vec<(u64, u64)> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path);
@@ -246,7 +246,7 @@ struct Mount {
     device: Device,
     at: PathBuf,
     kind: String,
-    /// What is mounted, as whoever mounted it called it.
+    /// The mounted device, with the name given to `mount`.
     source: PathBuf,
 }
 
@@ -262,7 +262,7 @@ fn mount(line: &str) -> Option<Mount> {
     Some(Mount { device, at, kind: kind.to_owned(), source })
 }
 
-/// What the kernel writes as `\040` is a space.
+/// Replaces escapes such as `\040`, which the kernel writes for a space.
 fn unescaped(path: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
@@ -293,7 +293,7 @@ mod tests {
         fs::write(&path, vec![1; 1 << 16]).unwrap();
         File::open(&path).unwrap().sync_all().unwrap();
         let found = lying(&path, 1000);
-        // A file system without blocks (tmpfs, overlay) tells nothing.
+        // A file system without blocks (tmpfs, overlay) reports no extents.
         let sectors: u64 = found.iter().map(|(_, count)| count).sum();
         assert!(found.is_empty() || sectors == (1 << 16) / SECTOR_BYTES);
         assert!(found.iter().all(|(start, _)| *start >= 1000));

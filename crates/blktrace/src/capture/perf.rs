@@ -1,5 +1,5 @@
-//! Recording by perf, for who may read tracefs and not change it: in many containers it is mounted so.
-//! What files are made is not recorded then, so that nobody knows which file a request is for.
+//! Recording by perf, for users who may read tracefs but not change it: many containers mount it
+//! that way. Such a recording has no names of new files, so the file of a request is unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,17 +22,17 @@ use crate::read::convert::{Converted, Known, NAMES, forget, nothing, rewrite};
 use crate::read::input::Input;
 use crate::summary::report::Warning;
 
-/// What perf writes, in the folder of the recording until it is one.
+/// perf's output file, in the recording's folder until it is converted.
 const DATA: &str = "perf.data";
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long perf may take to begin, and to write what it has at the end.
 const BEGINS: Duration = Duration::from_secs(30);
 const ENDS: Duration = Duration::from_mins(1);
 const MOMENT: Duration = Duration::from_millis(20);
-/// As much is kept of what perf says.
+/// The most bytes of perf's messages that are kept.
 const SAID_BYTES: u64 = 4 << 10;
 const LINES_TOLD: usize = 3;
-/// What it says of every recording.
+/// The start of the lines that perf prints for every recording.
 const AS_USUAL: &str = "[ perf record: ";
 const NO_ROOM: &str = "No space left on device";
 
@@ -42,7 +42,7 @@ pub struct ByPerf {
     perf: Child,
     disks: Vec<Disk>,
     folder: PathBuf,
-    /// Whether somebody else made the folder.
+    /// Whether the folder existed before.
     was_there: bool,
     clock: Clock,
     started: Instant,
@@ -51,9 +51,9 @@ pub struct ByPerf {
 }
 
 impl ByPerf {
-    /// Begins, where something else was refused `because`; `None` if there is no perf. Where perf does
-    /// not record, either, there is what it says, [`TraceError::Perf`], and no folder. It ends with
-    /// [`TraceError::Interrupted`] once `stopped` says so.
+    /// Starts perf after another way was refused `because`; `None` if perf is not installed. If
+    /// perf does not record, the error is [`TraceError::Perf`] with its message, and there is no
+    /// folder. Returns [`TraceError::Interrupted`] once `stopped` returns true.
     pub fn start(
         plan: &Plan,
         because: String,
@@ -146,7 +146,7 @@ impl ByPerf {
         }
     }
 
-    /// Ends it, and makes a recording of ours of what perf wrote, as far as `cut` left off.
+    /// Ends perf, and converts its output into a recording, up to where `cut` ended it.
     pub fn end(mut self, cut: Option<TraceError>) -> Result<Ended, TraceError> {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         drop(self.perf.stdin.take());
@@ -217,7 +217,7 @@ impl ByPerf {
         let status = script.wait().map_err(failed)?;
         let said = said.join().unwrap_or_default();
         match written {
-            // It is ended by a full disk, too: nobody reads it any longer.
+            // A full disk ends it, too: nothing reads it any longer.
             Err(error @ TraceError::Write { .. }) => Err(error),
             _ if !status.success() => {
                 forget(&self.folder);
@@ -236,7 +236,7 @@ impl ByPerf {
         TraceError::Perf { said }
     }
 
-    /// The first lines of what perf said.
+    /// The first lines of perf's messages.
     fn said(&mut self) -> String {
         // Who was recorded with it says nothing, but holds the pipe for as long as it can read.
         drop(self.perf.stdin.take());
@@ -248,7 +248,7 @@ impl ByPerf {
     }
 }
 
-/// The first lines of what a program says.
+/// The first lines of a program's messages.
 fn first_lines(of: &mut impl Read) -> String {
     let mut text = Vec::new();
     let _ = of.take(SAID_BYTES).read_to_end(&mut text);
@@ -258,7 +258,7 @@ fn first_lines(of: &mut impl Read) -> String {
     lines.take(LINES_TOLD).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes back what was made of a recording that there will not be.
+/// Removes the partial output of a recording that failed.
 fn leave(folder: &Path, was_there: bool) {
     let _ = fs::remove_file(folder.join(DATA));
     if !was_there {
@@ -266,11 +266,11 @@ fn leave(folder: &Path, was_there: bool) {
     }
 }
 
-/// What records the disks into `data` as long as there is something to be read on its standard input.
+/// The command that records the disks into `data` until its standard input closes.
 fn command(disks: &[Disk], buffer_bytes: Option<u64>, data: &Path) -> Command {
     let filter = of_disks(disks);
     let mut perf = Command::new("perf");
-    // -B -N: nobody asks where programs lie in memory.
+    // -B -N: the recording does not need where programs lie in memory.
     perf.args(["record", "-B", "-N", "-a", "-k", "CLOCK_MONOTONIC", "-o"]).arg(data);
     if let Some(bytes) = buffer_bytes {
         perf.arg("-m").arg(format!("{bytes}B"));

@@ -26,7 +26,8 @@ use crate::capture::xfs;
 use crate::error::TraceError;
 use crate::summary::report::Warning;
 
-/// What is recorded, where the kernel has it. Those of file systems tell which file a sector is of.
+/// The events to record, where the kernel has them. File system events show which file owns a
+/// sector.
 const EVENTS: [&str; 17] = [
     "block/block_bio_queue",
     "block/block_bio_backmerge",
@@ -51,23 +52,23 @@ const NEEDED: [&str; 2] = ["block/block_rq_issue", "block/block_rq_complete"];
 /// Where sysfs is.
 pub(crate) const SYS: &str = "/sys";
 
-/// How much is written at once, and how often until it is the next processor's turn.
+/// How many bytes one write has, and how many writes a CPU gets before the next one's turn.
 const ROOM_BYTES: usize = 256 << 10;
 const TURNS: usize = 64;
-/// What the end is given room for, with which the disk may be full by then.
+/// Space reserved for the file that ends the recording, since the disk may be full by then.
 const END_BYTES: usize = 4 << 10;
 const END_BYTES_OF_CPU: usize = 128;
 
-/// What is to be recorded.
+/// The settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Folders: the disks under them.
     pub folders: Vec<PathBuf>,
     /// Block devices.
     pub devices: Vec<PathBuf>,
-    /// Folders all of whose files are for the same.
+    /// Folders in which all files have one class.
     pub marks: Vec<(Class, PathBuf)>,
-    /// Bytes of each processor's buffer; chosen by the memory if there are none.
+    /// Bytes of each CPU's buffer; `None` chooses a size by the memory.
     pub buffer_bytes: Option<u64>,
     /// Folder that is made for the recording, or is empty.
     pub output: PathBuf,
@@ -90,7 +91,7 @@ pub struct Recording {
     started: Instant,
 }
 
-/// What is recorded of a processor.
+/// The state of one CPU's recording.
 struct Cpu {
     number: u32,
     pages: File,
@@ -108,7 +109,7 @@ pub struct Ended {
     pub end: End,
     /// How large its buffers were, and how full they got; `None` of another program's.
     pub buffers: Option<Buffers>,
-    /// What the reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
 }
 
@@ -178,7 +179,7 @@ impl Recording {
         Ok(copied)
     }
 
-    /// Ends it, with all that was recorded until now, or as far as `cut` left off.
+    /// Ends it with everything recorded so far, or up to where `cut` ended it.
     pub fn end(mut self, cut: Option<TraceError>) -> Result<Ended, TraceError> {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         self.instance.set("tracing_on", "0")?;
@@ -289,12 +290,12 @@ impl Cpu {
     }
 }
 
-/// What is recorded, as tracefs describes it.
+/// The manifest of the events, with their formats from tracefs.
 fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError> {
     let mut events = BTreeMap::new();
     for event in EVENTS {
         let file = format!("events/{event}/format");
-        // The modules of other file systems need not be there.
+        // Modules of other file systems may be absent.
         if NEEDED.contains(&event) || instance.has(&file) {
             events.insert(event.to_owned(), instance.text(&file)?);
         }
@@ -364,7 +365,7 @@ fn filter(disks: &[Disk], format: &str) -> String {
     }
 }
 
-/// Writes what there is from the start; the file for how it ends, and who looks at files.
+/// Writes the manifest, and returns the file for the end and the observer of files.
 fn describe(
     plan: &Plan,
     manifest: &mut Manifest,

@@ -21,8 +21,8 @@ enum By {
 }
 
 impl Recorder {
-    /// Begins; there is a folder only if something records. Whoever waits for perf to begin asks
-    /// `stopped` meanwhile.
+    /// Starts a recording; the folder exists only if it succeeds. While it waits for perf to start,
+    /// it asks `stopped`.
     pub fn start(plan: &Plan, stopped: &dyn Fn() -> bool) -> Result<Self, TraceError> {
         let by = match Recording::start(plan) {
             Ok(recording) => By::Tracefs(Box::new(recording)),
@@ -90,7 +90,7 @@ impl Recorder {
         }
     }
 
-    /// Ends it, with all that was recorded until now, or as far as `cut` left off.
+    /// Ends it with everything recorded so far, or up to where `cut` ended it.
     pub fn end(self, cut: Option<TraceError>) -> Result<Ended, TraceError> {
         match self.by {
             By::Tracefs(recording) => recording.end(cut),

@@ -1,8 +1,8 @@
 //! Pages of the kernel's ring buffer, as `trace_pipe_raw` of tracefs gives them.
 //!
-//! A page has a time, how many bytes are used, and events. An event has a head of 32 bits: its length in
-//! words or what else it is, and the time since the one before. What it has in it lies where the
-//! kernel that recorded it says. Source: Linux, `kernel/trace/ring_buffer.c` and
+//! A page has a time, the number of bytes in use, and events. An event has a head of 32 bits: its
+//! length in words or its special type, and the time since the previous event. Field positions
+//! depend on the kernel that recorded it. Source: Linux, `kernel/trace/ring_buffer.c` and
 //! `include/linux/ring_buffer.h`; the files `header_page` and `header_event` of tracefs.
 
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use crate::read::tracepoints;
 const PAGE_BYTES: std::ops::RangeInclusive<usize> = 256..=64 << 10;
 /// No event of these is longer.
 const EVENT_BYTES: u64 = 256;
-/// Of the word that says how much of a page is used: the bytes, and what was lost before it.
+/// Parts of the word with a page's used bytes: the bytes, and the events lost before the page.
 const USED_BYTES: u64 = (1 << 20) - 1;
 const LOST: u64 = 1 << 31;
 const LOST_IS_COUNTED: u64 = 1 << 30;
 
-/// An event's head has so many bits for what it is, and so many for the time since the one before.
+/// Bits of an event's head for its type, and for the time since the previous event.
 pub(crate) const TYPE_BITS: u32 = 5;
 pub(crate) const DELTA_BITS: u32 = u32::BITS - TYPE_BITS;
-/// What an event is that has no length in words.
+/// The type of an event without a length in words.
 const LONG: u32 = 0;
 const PADDING: u32 = 29;
-/// What an event is that only adds to the time.
+/// The type of an event that only adds to the time.
 pub(crate) const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 /// A time stamp has 59 bits; the rest is that of the time before.
@@ -51,7 +51,7 @@ pub struct Layout {
     events: Vec<Option<Known>>,
     /// A partition, and the disk that it is on.
     partitions: Vec<(Device, Device)>,
-    /// A time on the clock of the pages, and the same as seconds since 1970; `None` if nobody knows.
+    /// A time on the pages' clock, and the same in seconds since 1970; `None` if it is unknown.
     wall: Option<(u64, f64)>,
     /// Who makes requests.
     processes: Processes,
@@ -75,7 +75,7 @@ struct Place {
     sectors: Sectors,
     letters: (usize, usize),
     error: Option<usize>,
-    /// Of a queue or an issue, who makes it.
+    /// The process that makes the request, in a queue or an issue.
     process: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ struct Place {
 #[derive(Clone, Copy, Debug)]
 enum Sectors {
     Count(usize),
-    /// Of a split request, where its second part begins.
+    /// Where the second part of a split request begins.
     Until(usize),
 }
 
@@ -123,7 +123,7 @@ impl Layout {
         self.used(page).is_some_and(|used| (used & USED_BYTES) + EVENT_BYTES > data_bytes)
     }
 
-    /// How much of the page is used, and what was lost before it.
+    /// The word with the used bytes of the page, and the events lost before it.
     fn used(&self, page: &[u8]) -> Option<u64> {
         let at = self.used_at;
         if self.long_used { long(page, at) } else { word(page, at).map(u64::from) }
@@ -137,7 +137,7 @@ impl Layout {
         if self.events.len() <= id {
             self.events.resize(id + 1, None);
         }
-        // What is neither of the block layer nor of files is counted, and that is all.
+        // Events of neither the block layer nor file systems are only counted.
         if action == 0 {
             self.events[id] = file_events::Place::of(name, format).map(Known::File);
         } else {
@@ -224,15 +224,15 @@ impl Layout {
 pub struct Decoder {
     layout: Arc<Layout>,
     offset: u64,
-    /// What was lost, if that is known and not told yet.
+    /// The lost events, if they are known and not in the tally yet.
     lost: Option<u64>,
     /// Whether the pages are to tell what was lost.
     pages_tell: bool,
 }
 
 impl Decoder {
-    /// A reader of pages of this layout, of a processor that lost so many events. Where that is not
-    /// known the pages tell it, but for what was lost after the last one.
+    /// A reader of pages with this layout, from a CPU that lost this many events. If the number is
+    /// unknown, the pages have it, except for events lost after the last page.
     pub fn new(layout: Arc<Layout>, lost: Option<u64>) -> Self {
         Self { layout, offset: 0, lost, pages_tell: lost.is_none() }
     }
@@ -348,7 +348,7 @@ mod tests {
         (delta << TYPE_BITS | what).to_le_bytes().to_vec()
     }
 
-    /// What is in an event of the number, of 32 bytes.
+    /// The content of a 32-byte event with this number.
     fn content(id: u16, device: u32, letters: [u8; 4]) -> Vec<u8> {
         let mut bytes = vec![0; 32];
         bytes[..2].copy_from_slice(&id.to_le_bytes());

@@ -1,7 +1,7 @@
-//! An instance of tracefs: the kernel's tracepoints, with buffers that nobody else uses.
+//! An instance of tracefs: the kernel's tracepoints, with buffers that no other process uses.
 //!
-//! Its folder is locked by whoever made it for as long as he lives. So what a killed one left is known
-//! by its name and by being free, whatever numbers processes have here.
+//! The process that makes the folder keeps it locked until it exits. So a killed process leaves a
+//! folder with a known name and no lock, even where process numbers differ between namespaces.
 //!
 //! Source: Linux, Documentation/trace/ftrace.rst, "Instances", "`trace_pipe_raw`", "stats".
 
@@ -15,7 +15,7 @@ use rustix::fs::{OFlags, statfs};
 use crate::error::TraceError;
 
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// What a file system of this kind says it is.
+/// The type number of this kind of file system.
 const MAGIC: u32 = 0x7472_6163;
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 const PREFIX: &str = "venturi-trace-";
@@ -28,7 +28,7 @@ pub struct Instance {
     _lock: File,
 }
 
-/// What a processor's buffer has seen.
+/// The counts of a CPU's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Events that were read.
@@ -44,7 +44,7 @@ impl Instance {
     pub fn create() -> Result<Self, TraceError> {
         let all = root()?.join("instances");
         let refused = |reason| refused(&all, reason);
-        // Nobody makes or removes one meanwhile.
+        // Prevents others from making or removing one during this.
         let door = File::open(&all).map_err(refused)?;
         door.lock().map_err(refused)?;
         remove_abandoned(&all);
@@ -110,7 +110,7 @@ impl Instance {
             .collect()
     }
 
-    /// What the buffer of a processor has seen.
+    /// The counts of a CPU's buffer.
     pub fn seen(&self, cpu: u32) -> Result<Seen, TraceError> {
         Ok(Seen::of(&self.text(&format!("per_cpu/cpu{cpu}/stats"))?))
     }
@@ -156,7 +156,7 @@ fn remove_abandoned(all: &Path) {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    // Somebody else who reads it keeps it from going; then it is at least still.
+    // Another reader can prevent the removal; then recording has at least stopped.
     put(&path.join("tracing_on"), "0")?;
     put(&path.join("events/enable"), "0")?;
     fs::remove_dir(path)

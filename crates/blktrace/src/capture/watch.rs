@@ -1,8 +1,9 @@
-//! The names of files that are made while a recording goes on, of a whole file system and without
-//! gaps: fanotify tells folder, name and file of each, also of those that are gone when it is read.
+//! The names of files made during a recording, for a whole file system and without gaps: fanotify
+//! reports the folder, name and file of each, even if it is gone when the event is read.
 //!
-//! Source: Linux, man pages fanotify(7), `fanotify_init(2)`: `FAN_REPORT_DFID_NAME_TARGET`, since 5.17;
-//! `include/uapi/linux/fanotify.h`; `include/linux/exportfs.h` (what a file's handle has in it).
+//! Source: Linux, man pages fanotify(7), `fanotify_init(2)`: `FAN_REPORT_DFID_NAME_TARGET`, since
+//! 5.17; `include/uapi/linux/fanotify.h`; `include/linux/exportfs.h` (the content of a file
+//! handle).
 
 use std::io;
 use std::path::Path;
@@ -12,16 +13,16 @@ use rustix::fs::CWD;
 
 /// Folder and name, and the file itself.
 const REPORTS: u32 = 0x200 | 0x400 | 0x800 | 0x1000;
-/// What is read at once: an event has at most a name of 255 bytes and two handles of 128.
+/// The size of one read: an event has at most a name of 255 bytes and two handles of 128.
 const ROOM_BYTES: usize = 64 << 10;
 /// The head of an event, and where it has what.
 const HEAD_BYTES: usize = 24;
 const HEAD_LENGTH_AT: usize = 6;
 const MASK_AT: usize = 8;
-/// What can be told of an event.
+/// The kinds of information record in an event.
 const OF_FILE: u8 = 1;
 const OF_NAME: u8 = 2;
-/// Of what is told: its head and the file system, then the file's handle.
+/// Where the file's handle begins in a record, after its head and the file system.
 const TOLD_HANDLE_AT: usize = 12;
 /// A handle's kinds, of numbers with 32 and with 64 bits.
 const INODE_32: u32 = 1;
@@ -62,7 +63,7 @@ impl Watch {
         Ok(Self { group, room: vec![0; ROOM_BYTES] })
     }
 
-    /// Hands on what was made since the last time; whether nothing was lost.
+    /// Passes each new file to `each`, and returns whether no event was lost.
     pub fn take(&mut self, mut each: impl FnMut(Made)) -> io::Result<bool> {
         let mut whole = true;
         loop {
@@ -83,13 +84,13 @@ impl Watch {
     }
 }
 
-/// The next event, and what is behind it.
+/// The next event, and the bytes behind it.
 fn next(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = word(bytes, 0)? as usize;
     (length >= HEAD_BYTES).then(|| bytes.split_at_checked(length)).flatten()
 }
 
-/// What an event tells; `None` if it is of no file.
+/// The content of an event; `None` if it has no file.
 fn made(event: &[u8], mask: MaskFlags) -> Option<Made> {
     let head: [u8; 2] = *event.get(HEAD_LENGTH_AT..)?.first_chunk()?;
     let mut rest = event.get(usize::from(u16::from_le_bytes(head))..)?;
@@ -115,7 +116,7 @@ fn made(event: &[u8], mask: MaskFlags) -> Option<Made> {
     Some(Made { inode: file?, folder, name, is_folder, is_new })
 }
 
-/// The number in a file's handle: its length, its kind, and what the file system put into it.
+/// The number in a file's handle, which has its length, its kind and the file system's bytes.
 fn inode(handle: &[u8]) -> Option<u64> {
     match word(handle, 4)? {
         INODE_32 => word(handle, 8).map(u64::from),
@@ -132,7 +133,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// What Linux 6.18 told of a file `tmp` that was made in the folder 13 of ext4.
+    /// The Linux 6.18 event for a file `tmp` that was made in the folder 13 of ext4.
     const NAMED: [u8; 32] = [
         2, 0, 32, 0, 0xb7, 0x95, 0x82, 0xe5, 0x87, 0x5d, 0x94, 0xa6, 8, 0, 0, 0, 1, 0, 0, 0, 13, 0,
         0, 0, 0x51, 0xc7, 0xc0, 0x12, b't', b'm', b'p', 0,

@@ -1,13 +1,13 @@
-//! How xfs numbers blocks and files: by allocation group, and within it.
+//! Numbers of blocks and files in xfs: by allocation group, and within it.
 //!
-//! Source: Linux, `fs/xfs/libxfs/xfs_format.h`: the superblock, whose numbers are big-endian, and
+//! Source: Linux, `fs/xfs/libxfs/xfs_format.h`: the superblock, with big-endian numbers, and
 //! `NULLSTARTBLOCK`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a file system is called that is one.
+/// The name of the file system type.
 pub const KIND: &str = "xfs";
-/// Numbers of blocks from here on are none: what is not written out yet has no place.
+/// Block numbers from here on are placeholders: data not written out yet has no position.
 pub const NO_BLOCK: u64 = ((1 << 35) - 1) << 17;
 /// So much of the device is read.
 pub const HEAD_BYTES: usize = 512;
@@ -24,8 +24,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// As the first bytes of the device say; `None` if that is no xfs, or one that has files on a
-    /// second device (realtime), whose blocks have the same numbers.
+    /// Reads the first bytes of the device; `None` if it is no xfs, or has files on a second device
+    /// (realtime), where blocks have the same numbers.
     pub fn of(head: &[u8; HEAD_BYTES]) -> Option<Self> {
         let word = |at: usize| head[at..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         let is_alone = head[16..24].iter().all(|byte| *byte == 0);
@@ -39,7 +39,7 @@ impl Groups {
         })
     }
 
-    /// The block of a number, counted from the beginning of the file system; `None` if there is none.
+    /// The position of a block, counted from the beginning of the file system; `None` on overflow.
     pub fn block(self, number: u64) -> Option<u64> {
         let group = number.checked_shr(self.block_bits)?;
         let within = number - (group << self.block_bits);

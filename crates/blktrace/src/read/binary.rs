@@ -1,5 +1,6 @@
-//! blktrace's own format: records of 48 bytes (version 7) or 64 (version 8), each with more behind
-//! it if it says so. Numbers are in the byte order of the traced host; the first word tells which.
+//! blktrace's own format: records of 48 bytes (version 7) or 64 bytes (version 8), each with extra
+//! data behind it if its length field says so. Numbers are in the byte order of the traced host,
+//! which the first word shows.
 //!
 //! Source: Linux, `include/uapi/linux/blktrace_api.h`. Version 8 (`struct blk_io_trace2`) has the
 //! process before the action, which became 64 bits wide, and 12 unused bytes at the end.
@@ -71,7 +72,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of what begins with `head`; `None` if that is no record.
+    /// The layout of a record that begins with `head`; `None` if it is not a record.
     pub fn of(head: &[u8]) -> Option<Self> {
         let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
         [(u32::from_le_bytes(word), false), (u32::from_be_bytes(word), true)]
@@ -115,7 +116,7 @@ impl Decoder {
         Self { layout, in_damage: false, offset: 0 }
     }
 
-    /// What the records are called.
+    /// The name of the format.
     pub fn name(&self) -> String {
         let Layout { version, big_endian } = self.layout;
         format!("blktrace {version}, {}-endian", if big_endian { "big" } else { "little" })
@@ -158,7 +159,7 @@ impl Decoder {
         at
     }
 
-    /// How many bytes lie before the next record, or what may be the beginning of one.
+    /// How many bytes lie before the next record, or before a possible start of one.
     #[cold]
     fn leave_out(&mut self, bytes: &[u8], at: usize, tally: &mut Tally) -> usize {
         let magic = self.layout.magic();
@@ -227,7 +228,8 @@ fn first_part(sector: u64, behind: &[u8]) -> u32 {
     u32::try_from(second.saturating_sub(sector)).unwrap_or(0)
 }
 
-/// What requests do, by [`told_by`]: without a branch, as reads and writes come in any order.
+/// The operation for each result of [`told_by`]: a table avoids a branch, as reads and writes come
+/// in any order.
 const OPERATIONS: [Operation; 64] = {
     let mut operations = [Operation::Other; 64];
     let mut told = 0;
@@ -244,7 +246,7 @@ const IS_DISCARD: usize = 8;
 const IS_EMPTY: usize = 16;
 const IS_OTHER: usize = 32;
 
-/// What a request does of which so much is told.
+/// The operation that these bits stand for.
 const fn operation(told: usize) -> Operation {
     if told & IS_OTHER != 0 {
         Operation::Other
@@ -261,7 +263,7 @@ const fn operation(told: usize) -> Operation {
     }
 }
 
-/// What its categories and its length tell of what a request does.
+/// The bits for a request's categories and length, as an index into [`OPERATIONS`].
 #[inline]
 fn told_by(categories: u64, bytes: u32) -> usize {
     let has = |category: u32| categories >> category & 1 == 1;
@@ -286,7 +288,8 @@ fn flags(categories: u64) -> u8 {
 
 #[inline]
 fn fields<const WIDE: bool, const BIG: bool>(record: &[u8]) -> Record {
-    // Both begin alike. Then: 7 has action, process; 8 has process, action of 64 bits.
+    // Both versions begin with the same fields. Then: 7 has action, process; 8 has process, action
+    // of 64 bits.
     let more = if WIDE { 4 } else { 0 };
     Record {
         sequence: word::<BIG>(record, 4),

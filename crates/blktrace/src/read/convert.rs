@@ -20,7 +20,7 @@ use crate::read::tally::Tally;
 use crate::summary::report::Warning;
 use crate::{formats_of, nothing_in, warnings_of};
 
-/// The kinds that are written, and what the kernel calls their events.
+/// The kinds to write, with the kernel's names for their events.
 pub(crate) const NAMES: [(Kind, &str); 7] = [
     (Kind::Queue, "block/block_bio_queue"),
     (Kind::Split, "block/block_split"),
@@ -58,11 +58,11 @@ pub struct Converted {
     pub bytes: u64,
     /// Events that are known to be missing.
     pub lost: u64,
-    /// What was written as what, and what is wrong with it.
+    /// Warnings about the conversion and about the trace.
     pub warnings: Vec<Warning>,
 }
 
-/// What is known of a trace besides what it says itself.
+/// Facts about a trace that it does not contain itself.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub clock: Option<Clock>,
@@ -70,7 +70,7 @@ pub(crate) struct Known {
     pub kernel: Option<String>,
     pub disks: Vec<Disk>,
     pub elapsed_s: Option<f64>,
-    /// What ended it too early, if anything did.
+    /// Why it ended early, if it did.
     pub cut: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub fn convert(
     rewrite(input, Known::default(), output, stop, progress)
 }
 
-/// As [`convert`], into a folder that is there.
+/// Like [`convert`], into a folder that exists.
 pub(crate) fn rewrite(
     mut input: Input,
     known: Known,
@@ -115,7 +115,7 @@ pub(crate) fn rewrite(
     .inspect_err(|_| forget(output))
 }
 
-/// Writes a recording in which nothing was requested, of what is known of it.
+/// Writes a recording without requests, from the known facts.
 pub(crate) fn nothing(known: Known, output: &Path) -> Result<Converted, TraceError> {
     let elapsed_s = known.elapsed_s.unwrap_or_default();
     let end = End { elapsed_s, cut: known.cut.clone(), cpus: BTreeMap::new() };
@@ -123,7 +123,7 @@ pub(crate) fn nothing(known: Known, output: &Path) -> Result<Converted, TraceErr
     Ok(Converted { records: 0, events: 0, bytes: 0, lost: 0, warnings: Vec::new() })
 }
 
-/// Writes what tells how the pages are to be read.
+/// Writes the manifest and the end of the recording.
 fn describe(
     input: &Input,
     known: Known,
@@ -152,7 +152,7 @@ fn describe(
     Ok(Converted { records: tally.records(), events, bytes, lost, warnings })
 }
 
-/// What tells how pages of ours are to be read, of a trace that was written in `formats`.
+/// The manifest of our pages, for a trace in `formats`.
 fn manifest(known: Known, formats: Vec<String>, warnings: &[Warning]) -> Manifest {
     let event = |(kind, name): (Kind, &str)| {
         (name.to_owned(), format!("ID: {}\n{FIELDS}", number_of(kind)))
@@ -171,7 +171,7 @@ fn manifest(known: Known, formats: Vec<String>, warnings: &[Warning]) -> Manifes
     }
 }
 
-/// What makes it a recording comes last.
+/// Writes the manifest last, because it makes the folder a recording.
 fn put(manifest: &Manifest, end: &End, output: &Path) -> Result<(), TraceError> {
     let write = |name: &str, text: serde_json::Result<Vec<u8>>| {
         let path: PathBuf = output.join(name);
@@ -182,7 +182,7 @@ fn put(manifest: &Manifest, end: &End, output: &Path) -> Result<(), TraceError> 
     write(MANIFEST, serde_json::to_vec_pretty(manifest))
 }
 
-/// Takes back what was written of a recording.
+/// Removes a partial recording.
 pub(crate) fn forget(output: &Path) {
     for name in [MANIFEST, END, &file_name(0)] {
         let _ = fs::remove_file(output.join(name));
@@ -219,7 +219,7 @@ impl Pages {
             self.page.extend([0; PAGE_HEAD_BYTES - 8]); // how much is used, known when it is full
             self.last_ns = now_ns;
         }
-        // What comes late is as late as can be told: time does not go back on a page.
+        // An event that comes late gets the page's last time: time does not go back on a page.
         let mut delta_ns = now_ns.saturating_sub(self.last_ns);
         if delta_ns >> DELTA_BITS >> u32::BITS != 0 {
             self.write()?; // a year: the next page has its own time
@@ -261,7 +261,7 @@ impl Pages {
     }
 }
 
-/// What a request does, as the kernel writes it.
+/// The kernel's letters for a request's operation and flags.
 fn letters(event: &Event) -> [u8; LETTERS_BYTES] {
     let operation = match event.operation {
         Operation::Read => b'R',

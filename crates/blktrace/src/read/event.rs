@@ -45,8 +45,9 @@ pub enum Kind {
     Requeue,
     /// C: the device is done with it.
     Complete,
-    /// No request: the file system says which blocks of its own a file has: `sector` and `sectors`
-    /// are the first one and how many, `who` whose they are, `device` is the file system's.
+    /// No request: the file system reports which of its blocks a file has. `sector` is the first
+    /// block and `sectors` the number of blocks, `who` is the file and `device` is the file
+    /// system's device.
     Extent,
     /// No request: the file system says that a file is made: `who` is its number, `sector` that
     /// of the folder.
@@ -54,8 +55,8 @@ pub enum Kind {
     /// No request: the file system has a file in memory from now on, as it has one that is made: `who` is
     /// its number.
     Loaded,
-    /// No request: the file system says that nobody has a number any more: `who` is that of the file,
-    /// on xfs within the group `sector`.
+    /// No request: the file system reports that a file's number is free. `who` is the number, on
+    /// xfs within the group `sector`.
     Gone,
 }
 
@@ -148,8 +149,8 @@ pub struct Event {
     pub flags: u8,
     /// The part of a file's number that does not fit into `who`.
     who_above: u16,
-    /// Of a request that is queued or issued, the number of the process in the recording; of what a
-    /// file system says of a file, see [`Event::file`]; else 0.
+    /// The number of the process in the recording, for a request that is queued or issued; for a
+    /// file system's event see [`Event::file`]; otherwise 0.
     pub who: u32,
 }
 

@@ -17,45 +17,45 @@ use crate::error::TraceError;
 use crate::read::stream::{Source, Stream};
 use crate::summary::report::Warning;
 
-/// What is read of a file at once.
+/// Bytes of one read from a file.
 const READ_BYTES: usize = 128 << 10;
-/// What is read of each of many files at once, and how many are many.
+/// Bytes of one read from each file if there are many, and the number of files that counts as many.
 const READ_BYTES_OF_MANY: usize = 32 << 10;
 const MANY: usize = 128;
 /// Files that are open besides those of the trace.
 const OTHER_FILES: u64 = 64;
-/// What stands between a device's name and the processor's number.
+/// The text between a device's name and the CPU's number.
 const INFIX: &str = ".blktrace.";
 /// So many ranges of processors are named.
 const RANGES_NAMED: usize = 10;
 
 /// A trace that is ready to be read.
 pub struct Input {
-    /// What it is called.
+    /// The file, the folder or standard input.
     pub path: PathBuf,
     /// Its files that are not empty.
     pub streams: Vec<Stream>,
     /// How many files it has.
     pub files: usize,
-    /// How many bytes they have; `None` if nobody knows.
+    /// Their total bytes; `None` if unknown.
     pub bytes: Option<u64>,
     /// Processors without a file, as `sda: 2-3`.
     pub missing_cpus: Vec<String>,
     /// How many events were recorded, where files no longer have all of them.
     pub recorded_events: Option<u64>,
-    /// Whose the sectors are; `None` if the trace does not tell.
+    /// The files that own the sectors; `None` if the trace does not have them.
     pub owners: Option<Files>,
-    /// Who makes requests; nobody if the trace does not tell.
+    /// The processes that make requests; empty if the trace does not have them.
     pub processes: Processes,
     /// Whether it is a recording of our own.
     pub recorded: bool,
-    /// What it was written as before it was made one.
+    /// The formats that it was converted from.
     pub converted: Vec<String>,
-    /// The host's name, if the trace tells it.
+    /// The host's name, if the trace has it.
     pub host: Option<String>,
-    /// The disks, if the trace tells them.
+    /// The disks, if the trace has them.
     pub disks: Vec<Disk>,
-    /// What was noticed on the way.
+    /// The warnings so far.
     pub warnings: Vec<Warning>,
 }
 

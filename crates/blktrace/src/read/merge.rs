@@ -1,11 +1,12 @@
-//! Many streams as one, in order of time, piece by piece: what all of them are known to have up to a
-//! time is put in order at once, by numbers that say when and whose, and then handed on.
+//! Merges many streams into one, in order of time, piece by piece. A piece has every event up to a
+//! time that all streams have reached. Its events are sorted by a number for their time and stream,
+//! and then passed on.
 
 use crate::error::TraceError;
 use crate::read::event::Event;
 use crate::read::stream::{Buffer, END, Stream};
 
-/// Hands the events of all streams to `take` in order; `read` is told of bytes that were read.
+/// Passes the events of all streams to `take` in order, and the bytes of each read to `read`.
 pub fn merge(
     streams: &mut [Stream],
     mut take: impl FnMut(&Event) -> Result<(), TraceError>,
@@ -31,10 +32,10 @@ pub fn merge(
     }
 }
 
-/// Events that are handed on at once.
+/// The events that are sorted and passed on together.
 struct Piece {
-    /// Of each event, in order: how far its order is from the first one's, and in the low bits the
-    /// place of its stream.
+    /// The number of each event, in order: the distance of its order from the first event's, with
+    /// the place of its stream in the low bits.
     numbers: Vec<u64>,
     /// How many low bits.
     bits: u32,
@@ -61,7 +62,7 @@ impl Piece {
         let firsts = streams.iter().filter_map(|stream| stream.ready().first());
         let Some(first) = firsts.map(Event::order).min() else { return false };
         let known_to = streams.iter().map(Stream::known_to).fold(END, u64::min);
-        // What is farther away than there are bits for comes with the next piece.
+        // Events that are too far away for the bits come with the next piece.
         let until = known_to.min(first.saturating_add(u64::MAX >> self.bits));
         for (stream, place) in streams.iter().zip(0_u64..) {
             let ready = stream.ready();
@@ -99,8 +100,9 @@ impl Piece {
     }
 }
 
-/// Puts numbers of two parts that are in order into one: from both ends at once, so that no comparison
-/// waits for the last one, and without a branch, as which one is lower is anybody's guess.
+/// Merges two sorted parts into one. It works from both ends, so that no comparison waits for the
+/// previous one, and without a branch, because neither part is more likely to have the lower
+/// number.
 fn join(left: &[u64], right: &[u64], into: &mut [u64]) {
     let at = |part: &[u64], place: usize, none: u64| part.get(place).copied().unwrap_or(none);
     let (mut first, mut other_first) = (0, 0);

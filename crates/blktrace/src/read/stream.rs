@@ -1,8 +1,9 @@
 //! A file, or standard input, as events in order of time.
 //!
-//! A file of one processor is ordered but for interrupts, which write their events before those that
-//! they came between; a merged file as well as whoever merged it could. So the last [`HELD_BACK`]
-//! events of what was read are held back until more has been, and all of it is sorted.
+//! A file of one CPU is in order except for interrupts, which write their events before those that
+//! they interrupted. A merged file is as well ordered as the program that merged it could make it.
+//! So the reader keeps the last [`HELD_BACK`] events back until it has read more, and sorts them
+//! all.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ enum Decoder {
 
 /// Where a trace's bytes come from.
 pub struct Source {
-    /// What it is called in messages.
+    /// The name for messages.
     pub path: PathBuf,
     /// Its bytes.
     pub reader: Box<dyn Read>,
@@ -44,11 +45,11 @@ pub struct Buffer(Vec<u8>);
 /// The events of a source, in order.
 pub struct Stream {
     source: Source,
-    /// So many bytes are read at once.
+    /// The bytes of one read.
     at_once: usize,
     decoder: Decoder,
     tally: Tally,
-    /// What was read and is no whole record yet.
+    /// Bytes that were read but are not yet a whole record.
     rest: Vec<u8>,
     ended: bool,
     events: Vec<Event>,
@@ -59,7 +60,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads the beginning of `source` and sees what it is; `at_once` bytes are read at once.
+    /// Reads the beginning of `source` and recognizes its format; each read has up to `at_once`
+    /// bytes.
     pub fn open(source: Source, at_once: usize) -> Result<Self, TraceError> {
         Self::begin(source, at_once, None)
     }
@@ -81,7 +83,7 @@ impl Stream {
         let mut head = vec![0; at_once];
         let mut filled = 0;
         let mut ended = false;
-        // A pipe gives little at once.
+        // A pipe gives little in one read.
         while filled < head.len() && !ended {
             let read = read(&mut source, &mut head[filled..])?;
             filled += read;
@@ -108,7 +110,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// What the source is written as.
+    /// The name of the source's format.
     pub fn format(&self) -> String {
         match &self.decoder {
             Decoder::Binary(decoder) => decoder.name(),
@@ -122,7 +124,7 @@ impl Stream {
         &self.source.path
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -139,13 +141,13 @@ impl Stream {
         if self.ended { END } else { self.ready().last().map_or(0, Event::order) }
     }
 
-    /// So many of what is ready have been handed on.
+    /// Marks this many ready events as passed on.
     pub fn hand_on(&mut self, events: usize) {
         self.next += events;
     }
 
-    /// Reads on until there are some events that may be handed on, or no more. `told` is given how
-    /// many bytes were read, each time some are.
+    /// Reads until there are events to pass on, or the source ends. The callback gets the number of
+    /// bytes of each read.
     pub fn refill(
         &mut self,
         buffer: &mut Buffer,
@@ -169,7 +171,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What has been read: the rest of before, and what follows it.
+    /// Decodes the bytes: the rest of the previous read, then the new ones.
     fn decode(&mut self, bytes: &[u8]) {
         let before = self.events.len();
         let (tally, events) = (&mut self.tally, &mut self.events);
@@ -238,7 +240,7 @@ fn recognise(source: &Source, head: &[u8], whole: bool) -> Result<Decoder, Trace
     Err(TraceError::Format { path: path(), found: what_it_is(head).to_owned() })
 }
 
-/// What a file is that is no trace of the formats that are read, as far as its beginning tells.
+/// Names the kind of file, for a file that is no trace in a known format, by its beginning.
 fn what_it_is(head: &[u8]) -> &'static str {
     if head.is_empty() {
         "it is empty"

@@ -1,4 +1,4 @@
-//! What a reader counts of a file besides the events that it hands on.
+//! The counts that a reader keeps of a file, besides the events that it passes on.
 
 use rustc_hash::FxHashMap;
 
@@ -32,7 +32,7 @@ pub const NOTE: usize = 18;
 /// No kernel has more processors; a record that names a higher one is damage.
 pub const CPUS: u32 = 8192;
 
-/// What was counted of one file, or of all together.
+/// The counts of one file, or the totals of all files.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Bytes that were read.
@@ -45,7 +45,7 @@ pub struct Tally {
     pub last_ns: u64,
     /// A time on the trace's clock, and the same as seconds since 1970.
     pub wall: Option<(u64, f64)>,
-    /// What the numbers of the records say.
+    /// The gaps in the records' numbers.
     pub sequences: Sequences,
     /// Places at which there was something else than a record.
     pub damaged_places: u64,
@@ -116,18 +116,19 @@ impl Tally {
     }
 }
 
-/// The numbers that the kernel gives the records of a device on a processor: 1, 2, 3, ...
+/// The numbers that the kernel gives the records of a device on a CPU: 1, 2, 3, ...
 ///
-/// A number that is missing is a record that was lost, or left out by who wrote the file. Kernels
-/// before 6.19 do not number what they drop for want of buffers, so that nothing missing is no proof.
+/// A missing number means that a record was lost, or that the program that wrote the file left it
+/// out. Kernels before 6.19 do not number records that they drop when buffers are full, so a
+/// sequence without gaps proves nothing.
 #[derive(Clone, Debug)]
 pub struct Sequences {
     /// How often numbers were missing.
     pub gaps: u64,
     /// How many were.
     pub missing: u64,
-    /// Pairs and their last numbers, each at a place of its own: in a merged trace every record is of
-    /// another processor. Those whose place another one took are in `last`.
+    /// Pairs and their last numbers, each in its own slot: in a merged trace, neighboring records
+    /// come from different CPUs. A pair that lost its slot to another is in `last`.
     near: [(u64, u32); Self::NEAR],
     last: FxHashMap<u64, u32>,
 }
@@ -143,7 +144,7 @@ impl Sequences {
     const PAIRS: usize = 1 << 20;
     const NEAR: usize = 64;
 
-    /// A record's number; 0 is none.
+    /// Takes a record's number; 0 means that it has none.
     #[inline]
     pub fn take(&mut self, device: Device, cpu: u32, number: u32) {
         if number == 0 {

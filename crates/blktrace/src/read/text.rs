@@ -58,7 +58,7 @@ impl Decoder {
         Some(Self { dialect, lines: 0, in_long_line: false, in_summary: false })
     }
 
-    /// What the text is called.
+    /// The name of the format.
     pub fn name(&self) -> &'static str {
         match self.dialect {
             Dialect::Blkparse => "blkparse text",

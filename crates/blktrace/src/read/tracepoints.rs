@@ -5,9 +5,9 @@
 //!  fio  4711 [001]   746.975878705:     block:block_rq_complete: 7,1 RS () 0 + 128 none,0,0 [0]
 //! ```
 //!
-//! A name may have anything in it, so what is looked for is the event's, with a time before it. What
-//! stands between the sectors and the last bracket differs between kernels, and is not looked at.
-//! Source: Linux, `include/trace/events/block.h`.
+//! A process name may contain anything, so the reader searches for the event's name with a time
+//! before it. It skips the text between the sectors and the last bracket, which differs between
+//! kernels. Source: Linux, `include/trace/events/block.h`.
 
 use std::sync::LazyLock;
 
@@ -33,8 +33,8 @@ pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<
     let device = Device::of(major, fields.number()?)?;
     let (operation, flags) = what(fields.word())?;
     let event = Event::new(time_ns, kind, device, operation).with(flags);
-    // Of a request there is first how many bytes it has, and the command that is passed through, if
-    // one is: `131072 ()`, `(12 00 ...)`.
+    // A request begins with its bytes and, in brackets, the command that is passed through, if
+    // there is one: `131072 ()`, `(12 00 ...)`.
     fields.spaces();
     let mut request = fields.clone();
     if request.here() != b'(' {

@@ -133,7 +133,7 @@ pub struct PositionReport {
     pub row_bytes: u64,
     /// Column, row, count and bytes of every cell that is not empty.
     pub cells: Vec<(u64, u64, u64, u64)>,
-    /// Whose requests are in them.
+    /// The files that the requests belong to.
     #[serde(flatten)]
     pub files: CellFiles,
 }
@@ -141,11 +141,11 @@ pub struct PositionReport {
 /// Of cells, files of which there are requests in them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CellFiles {
-    /// What the files are called; nothing if none is known.
+    /// Names of the files; empty if none is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Of each cell the number of a name, from 1, or 0 if none is known; below 0 if there are requests
-    /// of others, too.
+    /// For each cell, the number of a name, counted from 1, or 0 if none is known; negative if the
+    /// cell also has requests of other files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<i64>,
 }

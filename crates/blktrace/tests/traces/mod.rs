@@ -1,4 +1,4 @@
-//! Traces that tests make, and what they must come to.
+//! Traces that tests make, with the expected results.
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
@@ -120,7 +120,7 @@ impl Record {
         format!("{:5}.{:09}", self.time_ns / 1_000_000_000, self.time_ns % 1_000_000_000)
     }
 
-    /// The event and what it tells, behind its time, with the priority as it is printed.
+    /// The event and its fields, which follow the time, with the priority as printed.
     fn told(&self, priority: &str) -> String {
         let (name, bytes, end) = match self.action {
             1 => ("bio_queue", None, "java"),
@@ -263,7 +263,7 @@ pub fn analyzed(path: &Path) -> Report {
     try_to_analyze(path).unwrap()
 }
 
-/// What a report says of the requests, without what depends on how they were written.
+/// A report's part on requests, without values that depend on the trace's format.
 pub fn of_requests(report: &Report) -> Value {
     let mut value = serde_json::to_value(report).unwrap();
     for key in ["formats", "files", "bytes"] {
@@ -272,7 +272,7 @@ pub fn of_requests(report: &Report) -> Value {
     value
 }
 
-/// What the trace at `path` says when it is converted into `folder`, which is new.
+/// The report of the trace at `path` after its conversion into `folder`, which is new.
 pub fn converted(path: &Path, folder: &Path) -> Report {
     let input = Input::open(path).unwrap();
     convert(input, folder, &AtomicBool::new(false), &|_, _| {}).unwrap();
