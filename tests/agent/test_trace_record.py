@@ -535,7 +535,7 @@ def test_what_a_recording_lacks_is_told(agent: Any, recording: Path) -> None:
     read = agent.run("trace", "analyze", recording)
     assert warned(read) == {"VEN-TRACE-CPUS", "VEN-TRACE-LOST"}
     losses = read.result["trace"]["losses"]
-    assert losses["missing_cpus"] == ["processors 0"]
+    assert losses["missing_cpus"] == ["CPUs 0"]
     assert losses["missing_records"] == said["cpus"]["0"]["events"]
 
 

@@ -177,7 +177,7 @@ impl TraceError {
                  remount,mode=755 /sys/kernel/tracing) and kernel.perf_event_paranoid=-1, or CAP_PERFMON"
             }
             Self::Perf { .. } => {
-                "if the folder has something, that is what it recorded until then: perf.data, or a recording"
+                "the folder may hold the events recorded until then, as perf.data or as a recording"
             }
             Self::Lockdown => {
                 "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown), which \
@@ -219,17 +219,17 @@ pub const CODES: &[(&str, &str)] = &[
         "VEN-TRACE-CONVERTED",
         "A trace was converted from one with which something was wrong (a warning).",
     ),
-    ("VEN-TRACE-CPUS", "A trace has no files for some processors (a warning)."),
+    ("VEN-TRACE-CPUS", "A trace has no files for some CPUs (a warning)."),
     ("VEN-TRACE-CUT", "A recording was cut short: its end is missing (a warning)."),
     ("VEN-TRACE-DAMAGED", "Parts of a trace cannot be read, and were left out (a warning)."),
-    ("VEN-TRACE-DEVICE", "What is to be recorded is on no block device."),
+    ("VEN-TRACE-DEVICE", "A folder or device to record is on no block device."),
     ("VEN-TRACE-DEVICES", "A trace has more devices than one host."),
     ("VEN-TRACE-EMPTY", "A trace has no request in it."),
     ("VEN-TRACE-FORMAT", "A file or folder is no trace of a known format."),
     ("VEN-TRACE-GONE", "A disk vanished while it was recorded (a warning)."),
     ("VEN-TRACE-ITSELF", "A recording is written to a disk that it records (a warning)."),
     ("VEN-TRACE-KERNEL", "The kernel refused to record, or records what cannot be read."),
-    ("VEN-TRACE-LOCKDOWN", "The kernel is locked down, so that nobody may trace it."),
+    ("VEN-TRACE-LOCKDOWN", "The kernel is locked down and allows no tracing."),
     ("VEN-TRACE-LOST", "Records are missing in a trace: lost, or left out (a warning)."),
     ("VEN-TRACE-NAMES", "Not every file is known by its name (a warning)."),
     ("VEN-TRACE-NO-ISSUE", "A device's requests were queued and never issued (a warning)."),
@@ -240,7 +240,7 @@ pub const CODES: &[(&str, &str)] = &[
         "perf recorded, because tracefs refused (a warning), or ended before it was to.",
     ),
     ("VEN-TRACE-READ", "A trace cannot be opened or read."),
-    ("VEN-TRACE-RECORDED", "What is to be converted is a recording already."),
+    ("VEN-TRACE-RECORDED", "The trace to convert is a recording already."),
     ("VEN-TRACE-RIGHTS", "This user may not record the kernel's tracepoints."),
     ("VEN-TRACE-TRACEFS", "The kernel's tracepoints are not mounted."),
     ("VEN-TRACE-VERSION", "A trace is of an unknown version of blktrace's format."),

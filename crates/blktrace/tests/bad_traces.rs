@@ -88,7 +88,7 @@ fn one_processors_file_of_several_is_said_to_be_that() {
     let path = per_cpu(folder.path(), &records(&some(100)), LAYOUTS[0]);
     let report = analyzed(&path.join("sdc.blktrace.2"));
     assert_eq!(codes(&report)[0], "VEN-TRACE-CPUS");
-    assert!(report.warnings[0].message.contains("one of 4 processors"));
+    assert!(report.warnings[0].message.contains("one of 4 CPUs"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `trace.json` | disks, clock and layout of the events; written at the start |
 //! | `cpuN.ring` | pages of a CPU's ring buffer, as the kernel gave them; absent if empty |
-//! | `files.jsonl` | names of files and their sectors, as they were seen: one observation per line |
+//! | `files.jsonl` | observed names and sectors of files, one observation per line |
 //! | `end.json` | how the recording ended and how many events were lost; blank until then |
 
 use std::collections::BTreeMap;

@@ -182,7 +182,7 @@ impl Record {
     }
 
     // Called once for each layout, where of most records only a few fields are needed then.
-    #[expect(clippy::inline_always, reason = "a call costs as much as what it does")]
+    #[expect(clippy::inline_always, reason = "a call costs as much as its body")]
     #[inline(always)]
     fn take<const BIG: bool>(&self, behind: &[u8], tally: &mut Tally, events: &mut Vec<Event>) {
         let categories = self.action >> CATEGORIES;

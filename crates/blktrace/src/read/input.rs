@@ -98,7 +98,7 @@ impl Input {
             return Self::of(path, files, Vec::new(), alone(path));
         }
         if let Some(bundle) = Bundle::open(path)? {
-            let missing = ranges(&bundle.missing).map(|cpus| format!("processors {cpus}"));
+            let missing = ranges(&bundle.missing).map(|cpus| format!("CPUs {cpus}"));
             let files = bundle.files.into_iter().map(|(path, decoder)| (path, Some(decoder)));
             let mut input = Self::of(path, files.collect(), missing.into_iter().collect(), None)?;
             input.warnings.extend(bundle.warnings);
@@ -151,7 +151,7 @@ impl Input {
         }
         let of_cpus = (!missing_cpus.is_empty()).then(|| {
             format!(
-                "there are no files for these processors, whose events are not counted: {}",
+                "there are no files for these CPUs, so their events are not counted: {}",
                 missing_cpus.join("; ")
             )
         });
@@ -189,7 +189,7 @@ fn alone(path: &Path) -> Option<String> {
     let all = per_cpu(folder).ok()?.remove(&device)?.len();
     (all > 1).then(|| {
         format!(
-            "this is the file of one of {all} processors, and requests begin and end on different \
+            "this is the file of one of {all} CPUs, and requests begin and end on different \
              ones: give the folder, {}",
             folder.display()
         )
