@@ -21,6 +21,7 @@ JOBS = {
     "no finding": SPARK / "spill.log",
     "failed": SPARK / "failedjob.log",
     "incomplete": SPARK / "killed.log.inprogress",
+    "stream": SPARK / "stream.zstd",
     "MapReduce": next(HADOOP.glob("*TeraGen*.jhist")),
 }
 
@@ -134,12 +135,22 @@ def test_results_and_advice_answer_on_one_screen(results: Settings, words: tuple
 
 def test_a_machine_answers_on_one_screen(results: Settings, tmp_path: Path) -> None:
     check(on_terminal(results, "probe", "disk", "--dir", str(tmp_path)))
+    check(on_terminal(results, "show", "last"))
     check(on_terminal(results, "doctor", agent=AGENT))
     file = tmp_path / "c.toml"
     file.write_text(
         f'[[hosts]]\nname = "me"\nhere = true\nroles = ["master"]\ndisks.any = ["{tmp_path}"]\n'
     )
     check(on_terminal(results, "cluster", "check", str(file), agent=AGENT))
+
+
+def test_a_native_trial_answers_on_one_screen(results: Settings, tmp_path: Path) -> None:
+    options = ("--scale", "tiny", "--repeat", "1", "--warm-up", "0", "--dir", tmp_path)
+    ran = venturi("run", "sort", "--engine", "native", *options, home=results.home)
+    assert ran.returncode == 0, ran.stderr
+    shown = on_terminal(results, "show", "last")
+    check(shown)
+    assert any(line.startswith("Next: ") for line in shown[-2:])
 
 
 def test_the_recommendation_comes_first(results: Settings) -> None:
