@@ -343,10 +343,11 @@ def prediction_sentence(job: Job, option: Option) -> str:
         if option.metered_usd is None
         else f", {usd_text(option.metered_usd, option.lower_bound)}"
     )
+    without = "other load" if job.startup_s else "start-up or other load"
     return (
         f"{job.name} on {option.nodes:,} {option.instance_type}: "
         f"{time_text(option.time_s, option.lower_bound)}{cost}. "
-        f"{job.durability.value} at the machines' rates: no start-up, no other load"
+        f"{job.durability.value} at the machines' rates, without {without}"
     )
 
 
