@@ -131,6 +131,11 @@ class Tasks:
         return self.alike("executor_id")
 
     @cached_property
+    def hosts(self) -> npt.NDArray[np.int64]:
+        """The number of each attempt's host; -1 if unknown."""
+        return self.alike("host")
+
+    @cached_property
     def all_in_driver(self) -> bool:
         """Whether the driver was the only executor: no fetch or result crossed a network."""
         return self.kind.can("driver") and set(self.rows["executor_id"].unique()) == {"driver"}

@@ -200,7 +200,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
 def slow_host(case: Case) -> Iterator[Hit]:
     """Find a host with slower tasks than the other hosts' for as much data."""
     for stage in case.stages:
-        for slow in _slower(case, stage, case.line.tasks.alike("host")):
+        for slow in _slower(case, stage, case.line.tasks.hosts):
             alone = "" if slow.executor is None else f" (executor {slow.executor})"
             yield _slow_hit(case, stage, slow, f"{slow.host}{alone}", "host")
 
@@ -208,10 +208,10 @@ def slow_host(case: Case) -> Iterator[Hit]:
 @rule("slow-executor")
 def slow_executor(case: Case) -> Iterator[Hit]:
     """Find an executor slower than the others, also than those on its own host."""
-    hosts = case.line.tasks.alike("host")
+    tasks = case.line.tasks
     for stage in case.stages:
-        slow_hosts = {each.host for each in _slower(case, stage, hosts)}
-        for slow in _slower(case, stage, case.line.tasks.executors):
+        slow_hosts = {each.host for each in _slower(case, stage, tasks.hosts)}
+        for slow in _slower(case, stage, tasks.executors):
             if slow.host not in slow_hosts:  # else its host is the finding
                 where = f"executor {slow.executor} ({slow.host})"
                 yield _slow_hit(case, stage, slow, where, "executor")
