@@ -73,15 +73,15 @@ def add_ends(
         found.end_by_tasks(key)
         found.end_by_next_stage(key)
     done = _succeeded(queries)
-    n_jobs = n_stages = 0
+    n_jobs, last = 0, max(jobs, default=-1)
     for job_id, job in jobs.items():
-        if job["outcome"] == "unfinished" and (ended or job_id < max(jobs)):
+        if job["outcome"] == "unfinished" and (ended or job_id < last):
             n_jobs += found.end_job(job, done)
     n_stages = sum(map(found.end_by_job, found.facts))
     left = {job_id: job for job_id, job in jobs.items() if job["outcome"] == "unfinished"}
     open_ = [key for key in found.facts if stages[key]["outcome"] == "unfinished"]
     # Without other evidence, the application was stopped while the last of its jobs were running.
-    gone_on = bool(left or open_) and max(jobs, default=-1) not in left
+    gone_on = bool(left or open_) and last not in left
     if ended and (n_jobs or n_stages or dropped or gone_on):
         n_jobs += len(left)
         n_stages += len(open_)
@@ -117,7 +117,6 @@ class _MissingEnds:
     """The jobs and stages of an application, and facts about the stages without an end."""
 
     def __init__(self, jobs: Rows, stages: Rows, tasks: pl.DataFrame, n_failures: int) -> None:
-        self._jobs = jobs
         self._stages = stages
         self._n_failures = n_failures
         self._last = {key[0]: key for key in sorted(stages)}
@@ -131,7 +130,11 @@ class _MissingEnds:
             for key, stage in stages.items()
             if stage["outcome"] == "unfinished" and stage["submitted_ms"] is not None
         }
+        self._jobs_of: dict[int, list[dict[str, Any]]] = {}
         if self.facts:
+            for job in jobs.values():
+                for stage_id in job.get("stage_ids") or ():
+                    self._jobs_of.setdefault(stage_id, []).append(job)
             self._look_at(tasks)
 
     def _look_at(self, tasks: pl.DataFrame) -> None:
@@ -208,8 +211,8 @@ class _MissingEnds:
         """A stage has ended if its job has, and succeeded if that did; whether it has ended."""
         stage = self._stages[key]
         since = stage["submitted_ms"]
-        for job in self._jobs.values():
-            if key[0] not in (job.get("stage_ids") or ()) or job["outcome"] in _ABSENT:
+        for job in self._jobs_of.get(key[0], ()):
+            if job["outcome"] in _ABSENT:
                 continue
             ended_ms = job.get("ended_ms")
             if ended_ms is not None and ended_ms < since:
