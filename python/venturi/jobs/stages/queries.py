@@ -63,11 +63,12 @@ def unrecorded_commits_ms(account: JobAccount) -> Mapping[int, float]:
     """
     from venturi.record.store.frames import pl
 
-    if account.queries is None or account.kind.output_bytes is None:
+    written = account.kind.output_bytes
+    if account.queries is None or written is None or not account.tasks[written].sum():
         return {}
     wrote = (
         account.tasks.group_by("stage_id", "stage_attempt")
-        .agg(wrote=pl.col(account.kind.output_bytes).sum(), last_ms=pl.col("finished_ms").max())
+        .agg(wrote=pl.col(written).sum(), last_ms=pl.col("finished_ms").max())
         .join(
             account.stages.select("stage_id", pl.col("attempt").alias("stage_attempt"), "job_id"),
             on=["stage_id", "stage_attempt"],
