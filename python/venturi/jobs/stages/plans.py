@@ -15,6 +15,10 @@ from venturi.record.job_account import JobAccount
 from venturi.record.plan_texts import without_numbers
 
 Key = tuple[int, int]
+ROWS = "number of output rows"
+"""The metric that counts an operator's rows."""
+SCAN = re.compile(r"(?:File|Batch)?Scan\b")
+"""How the names and texts of operators begin that read tables."""
 _PER_UNIT = {"ms": 1e-3, "ns": 1e-9}
 _BORDER = re.compile(
     r"Exchange|BroadcastExchange|ReusedExchange|Subquery|SubqueryBroadcast|AdaptiveSparkPlan"
@@ -177,14 +181,14 @@ class Plans:
 
     def rows_of(self, operator: Operator) -> int | None:
         """The rows that leave `operator`: its own count, or its child's if it passes them on."""
-        while "number of output rows" not in operator.counted:
+        while ROWS not in operator.counted:
             if "records read" in operator.counted:
                 return operator.counted["records read"]
             children = self.children_of(operator)
             if len(children) != 1:
                 return None
             operator = children[0]
-        return operator.counted["number of output rows"]
+        return operator.counted[ROWS]
 
     def above(self, operator: Operator, names: Sequence[str]) -> Operator | None:
         """The nearest of those called `names` that takes the rows of `operator` alone, before they

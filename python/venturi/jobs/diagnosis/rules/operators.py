@@ -11,7 +11,7 @@ from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.causes import PYTHON, READING, total
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
-from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
+from venturi.jobs.stages.plans import ROWS, SCAN, SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
 from venturi.record.account_tables import OPERATOR_TEXT
 from venturi.record.plan_texts import without_numbers
@@ -30,7 +30,6 @@ _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|E
 _FUNCTIONS = re.compile(r"\w*EvalPython \[([^\[\]]*)\]")
 _CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
 _BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
-_SCAN = re.compile(r"(?:File|Batch)?Scan\b")
 # Operator texts that may be equal for different work: truncated ones, and unnamed functions.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
 _NO_SOURCE = re.compile(
@@ -38,7 +37,6 @@ _NO_SOURCE = re.compile(
 )
 _COLUMNS = re.compile(r"\[[^\]]*\]")
 _READ_SCHEMA = re.compile(r", ReadSchema: .*$", re.DOTALL)
-_ROWS = "number of output rows"
 _WORKERS = "time to run Python workers"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
@@ -146,7 +144,7 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
 def join_explodes(case: Case) -> Iterator[Hit]:
     """Joins that make far more rows than they are given."""
     for join in case.plans.operators.values():
-        made = join.counted.get(_ROWS)
+        made = join.counted.get(ROWS)
         if not _JOIN.search(join.name) or not made:
             continue
         sides = [case.plans.rows_of(side) for side in case.plans.children_of(join)]
@@ -176,11 +174,11 @@ def join_explodes(case: Case) -> Iterator[Hit]:
 def full_scan(case: Case) -> Iterator[Hit]:
     """Full scans of files with a filter that keeps few rows."""
     for scan in case.plans.operators.values():
-        size, rows = (scan.counted.get(name) for name in ("size of files read", _ROWS))
-        if not _SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:
+        size, rows = (scan.counted.get(name) for name in ("size of files read", ROWS))
+        if not SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:
             continue
         above = case.plans.above(scan, ("Filter",))
-        kept = None if above is None else above.counted.get(_ROWS)
+        kept = None if above is None else above.counted.get(ROWS)
         if above is None or not rows or kept is None:
             continue
         share = kept / rows
@@ -239,7 +237,7 @@ def _is_source(case: Case, operator: Operator) -> bool:
 
 def _compared(text: str) -> str:
     """Return a text for comparison: two scans of a table may read different columns."""
-    if _SCAN.match(text):
+    if SCAN.match(text):
         text = _READ_SCHEMA.sub("", _COLUMNS.sub("[]", text, count=1))
     return without_numbers(text)
 

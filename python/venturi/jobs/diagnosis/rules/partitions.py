@@ -15,14 +15,13 @@ from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.skewed_joins import AGGREGATES, Split, split
 from venturi.jobs.diagnosis.uneven import AttemptData, data_of, records_of
 from venturi.jobs.stages.causes import PYTHON, READING, TO_COMPUTE, Seconds, TaskTimes, total
-from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
+from venturi.jobs.stages.plans import SCAN, SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
 
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
 _COALESCED = re.compile(r"Coalesce 1\b")
-_SOURCE = re.compile(r"(?:File|Batch)?Scan\b")
-_UNSPLIT = re.compile(r"\.(?:gz|gzip|zip|deflate|json\.gz|csv\.gz)\b")
+_UNSPLIT = re.compile(r"\.(?:gz|gzip|zip|deflate)\b")
 _OWN = ("cpu", PYTHON, READING)
 STARTING = ("scheduler delay", "deserialization", "result serialization")
 _FILE_METRICS = {
@@ -130,7 +129,7 @@ def _single(there: Sequence[Operator], read_bytes: float) -> str:
         return "window"
     if any(_COALESCED.match(each.text) for each in there):
         return "coalesce"
-    scans = [each for each in there if _SOURCE.match(each.name)]
+    scans = [each for each in there if SCAN.match(each.name)]
     if any("JDBC" in each.name for each in scans):
         return "jdbc"
     if any(_UNSPLIT.search(each.text) for each in scans):

@@ -9,11 +9,10 @@ from math import prod
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
-from venturi.jobs.stages.plans import Operator
+from venturi.jobs.stages.plans import ROWS, Operator
 from venturi.jobs.stages.stage import Stage
 from venturi.record.plan_texts import without_numbers
 
-_ROWS = "number of output rows"
 _MULTIPLIES = {"Generate": "explode", "Expand": "expand"}
 _KEYLESS = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _CARRIED = 0.5  # of the multiplied rows: an operator that takes fewer is not slowed by them
@@ -26,7 +25,7 @@ _NULL_AWARE = re.compile(r"\bLeftAnti\b.*\bisnull\(")
 def rows_multiplied(case: Case) -> Iterator[Hit]:
     """Find explode, cube, rollup and several COUNT(DISTINCT), with the stages of their rows."""
     for operator in case.plans.operators.values():
-        made = operator.counted.get(_ROWS)
+        made = operator.counted.get(ROWS)
         children = case.plans.children_of(operator)
         if operator.name not in _MULTIPLIES or not made or len(children) != 1:
             continue
@@ -93,7 +92,7 @@ def join_without_key(case: Case) -> Iterator[Hit]:
         if pairs < case.limit("join-without-key", "pairs"):
             continue
         stages = [stage for stage in case.stages if join in case.plans.of_stage(stage.key)]
-        made = join.counted.get(_ROWS)
+        made = join.counted.get(ROWS)
         gives = "" if made is None else f" to produce {made:,} rows"
         yield Hit(
             f"{_in(stages, join)} compared {given[0]:,} × {given[1]:,} rows{gives}"
