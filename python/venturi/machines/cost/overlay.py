@@ -227,6 +227,10 @@ class _Facts:
     parts: Mapping[str, Sequence[Trial]]
     by_name: dict[str, Fact] = field(default_factory=dict)
 
+    def _parts_of(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The trials that `trials` are made of."""
+        return [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
+
     def put(
         self,
         attribute: str,
@@ -237,7 +241,7 @@ class _Facts:
         low: float | None = None,
         high: float | None = None,
     ) -> None:
-        parts = [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
+        parts = self._parts_of(trials)
         ids = " ".join(dict.fromkeys(part.id for part in parts))
         tools = sorted({part.engine.name for part in parts if is_imported(part)})
         imported = f"imported from {', '.join(tools)}" if tools else ""
@@ -261,7 +265,7 @@ class _Facts:
     ) -> None:
         """Median of the hosts' rates in MB/s, from the lowest to the highest of any."""
         of_hosts = [rate.bytes_per_s / 1e6 for rate in rates.values()]
-        parts = [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
+        parts = self._parts_of(trials)
         codes = {warning.code for part in parts for warning in part.warnings}
         words = [
             note,
