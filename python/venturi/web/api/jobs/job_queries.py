@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from venturi.jobs.stages.plans import Operator
+from venturi.jobs.stages.plans import ROWS, Operator
 from venturi.jobs.stages.queries import changes_of, works_of
 from venturi.jobs.stages.stage import label_of
 from venturi.jobs.stages.timeline import Timeline
@@ -15,7 +15,7 @@ from venturi.web.api.jobs.job_shapes import JobOperator, JobQuery, JobSpan
 SHOWN_QUERIES, SHOWN_JOBS, SHOWN_OPERATORS = 20, 200, 120
 # Timers of generated code run from start to end, including waits.
 _NO_WORK = "duration"
-_ROWS = ("number of output rows", "records read")
+_ROWS = (ROWS, "records read")
 _BYTES = ("size of files read", "data size", "written output", "shuffle bytes written")
 
 
