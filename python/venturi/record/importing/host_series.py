@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from venturi.core.errors import VenturiError
-from venturi.record.importing.items import CLOCK, SOFTWARE, ImportSource, imported_id
+from venturi.record.importing.items import CLOCK, SOFTWARE, UNSTATED, ImportSource, imported_id
 from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.store.repository import TrialRepository
@@ -23,7 +23,6 @@ from venturi.record.trial import Cluster, Engine, Host, State, Trial, TrialWarni
 from venturi.record.upkeep.locks import import_lock
 
 WORKLOAD = "host-series"
-UNSTATED = "VEN-IMPORT-UNSTATED"
 ROWS_MAX = 5_000_000
 SeriesRow = tuple[float, str, str | None, float, str]
 """Seconds since the beginning, metric, device, value and unit."""

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from venturi import __version__
@@ -27,8 +28,16 @@ FAILED = "VEN-IMPORT-FAILED"
 ALIKE = "VEN-IMPORT-ALIKE"
 """The code of the warning that a row equals an earlier one of its file in all but its number."""
 CLOCK = "VEN-IMPORT-CLOCK"
-CUT = "VEN-IMPORT-CUT"
 """The code of the warning for a timestamp for which the source names no time zone."""
+UNSTATED = "VEN-IMPORT-UNSTATED"
+"""The code of the warning for a fact that the source doesn't state."""
+CUT = "VEN-IMPORT-CUT"
+_YEAR_10000_S = 253_402_300_800
+
+
+def since_1970(seconds: float) -> datetime | None:
+    """The time at `seconds` since 1970 in UTC; None if it isn't from 1970 to 9999."""
+    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < _YEAR_10000_S else None
 
 
 @dataclass(frozen=True, slots=True)

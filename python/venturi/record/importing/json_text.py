@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from venturi.record.importing.text import Origin, Refusal
 from venturi.record.importing.text import lines as text_lines
@@ -36,6 +36,7 @@ _DAMAGED_MOST = 100  # objects of one file: each is searched for where the next 
 # An object right after another, perhaps in a list; else the next line that begins with one.
 _BEGIN = re.compile(r"[\s,\[]*+\{")
 _BEGIN_OF_LINE = re.compile(r"^\{", re.MULTILINE)
+_BETWEEN = re.compile(r"[\s,]*")  # two values of a list
 _NOT_FINITE = re.compile(r"(:\s*+)[-+]?(?:nan|inf)\b")  # as C prints them, which is no JSON
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
@@ -221,12 +222,54 @@ def is_finite(value: int | float) -> bool:
     return abs(value) < 1 << 63 if isinstance(value, int) else abs(value) < _HUGE
 
 
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether `value` is a finite number that all databases can store; a truth is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
+
+
+def number_in(fields: Mapping[str, Any], key: str) -> int | float | None:
+    """The number under `key`; None if it is absent or not a number."""
+    value = fields.get(key)
+    return value if is_number(value) else None
+
+
+def object_in(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object under `key`; an empty one if it is absent or not an object."""
+    value = fields.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects in the list under `key`, without its other values; empty if it isn't a list."""
+    value = fields.get(key)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def before_the_cut(
+    text: str, start: int, listed: re.Match[str]
+) -> tuple[dict[str, Any], list[Any]]:
+    """The fields of a truncated object before one of its lists, and that list's whole values.
+
+    The object begins at `start`; `listed` matches the list's key and its opening bracket. Both are
+    empty if no value is whole, or if the fields can't be read.
+    """
+    decoder, values, at = json.JSONDecoder(), [], listed.end()
+    try:
+        head = decoder.decode(text[start : listed.start()].rstrip().rstrip(",") + "}")
+        while gap := _BETWEEN.match(text, at):
+            value, at = decoder.raw_decode(text, gap.end())
+            values.append(value)
+    except (ValueError, RecursionError):
+        pass
+    return (head, values) if values and isinstance(head, dict) else ({}, [])
+
+
 def number(record: dict[str, Any], key: str) -> float:
     """The finite number under `key`; UnusableError if it is absent or none (a text, a truth)."""
     if key not in record:
         raise UnusableError(key, "", "absent")
     value = record[key]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
+    if not is_number(value):
         raise UnusableError(key, value, "not a number")
     return float(value)
 

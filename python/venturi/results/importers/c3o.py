@@ -27,7 +27,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import ImportedItem, ImportSource, imported_id
+from venturi.record.importing.items import UNSTATED, ImportedItem, ImportSource, imported_id
 from venturi.record.importing.tables import TableRow, UnreadableError, number, plain, text, whole
 from venturi.record.trial import Engine, Scalar, Trial, TrialWarning
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
@@ -129,7 +129,7 @@ def _unknown_unit(job: str, row: TableRow, column: str) -> TrialWarning | None:
         f"{column} is {number(row, column):g}, and it is unknown whether this job's MB is "
         "10^6 or 2^20 bytes, so the input size in bytes is missing"
     )
-    return TrialWarning("VEN-IMPORT-UNSTATED", message)
+    return TrialWarning(UNSTATED, message)
 
 
 def _parameter(row: TableRow, column: str) -> Scalar:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import partial
 
 from venturi.record.importing.formats import Format
+from venturi.record.importing.items import UNSTATED
 from venturi.record.importing.tables import TableRow, bytes_of_gib, number, text, whole
 from venturi.record.trial import PriceQuote, TrialWarning
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
@@ -37,7 +38,7 @@ def _price(row: TableRow, column: str) -> PriceQuote:
 
 def _price_warning(row: TableRow, column: str) -> TrialWarning:
     message = f"the price of {number(row, column):g} USD per machine and hour has no date"
-    return TrialWarning("VEN-IMPORT-UNSTATED", message)
+    return TrialWarning(UNSTATED, message)
 
 
 read = ColumnMapping(

@@ -22,28 +22,36 @@ Lines around the JSON (warnings, progress) are ignored, and a file may hold seve
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import ImportedItem, ImportSource, admitted, imported_id
+from venturi.record.importing.items import (
+    UNSTATED,
+    ImportedItem,
+    ImportSource,
+    admitted,
+    imported_id,
+    since_1970,
+)
 from venturi.record.importing.json_text import (
     JsonDocument,
     JsonLimits,
     UnusableError,
+    before_the_cut,
     documents,
-    is_finite,
+    is_number,
+    number_in,
+    object_in,
 )
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import Engine, Sample, Scalar, Trial, TrialWarning
 from venturi.results.importers.probe_trials import (
     DISK,
-    UNSTATED,
     DiskTest,
     ProbeRun,
     access,
@@ -63,8 +71,8 @@ _DIRECTIONS = ("read", "write", "trim", "mixed")
 _PERCENTS = frozenset({50.0, 90.0, 95.0, 99.0, 99.9, 99.99})
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_JOBS_LIST = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _WHOLE = re.compile(r"-?\d{1,15}")
-_YEAR_10000_S = 253_402_300_800
 # Engines that queue nothing: whatever the depth, one request is under way.
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
 _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
@@ -134,28 +142,13 @@ def _with_jobs(document: JsonDocument) -> tuple[dict[str, Any] | None, list[Any]
     value, problem = document.value, document.problem
     jobs: list[Any] = []
     if problem:
-        value, jobs = _before_the_cut(document.text)
+        listed = _JOBS_LIST.search(document.text)
+        value, jobs = before_the_cut(document.text, 0, listed) if listed else ({}, [])
     for key in ("jobs", "client_stats"):
         listed = value.get(key)
         jobs += listed if isinstance(listed, list) else []
     known = "fio version" in value and (jobs or "jobs" in value or "client_stats" in value)
     return (value if known or jobs else None), jobs[:_JOBS_MOST], problem
-
-
-def _before_the_cut(text: str) -> tuple[dict[str, Any], list[Any]]:
-    """Return the head of a truncated run, and its jobs that are whole."""
-    begin = re.search(r'"(?:jobs|client_stats)"\s*:\s*\[', text)
-    if begin is None:
-        return {}, []
-    decoder, jobs, at = json.JSONDecoder(), [], begin.end()
-    try:
-        head = decoder.decode(text[: begin.start()].rstrip().rstrip(",") + "}")
-        while job := re.compile(r"[\s,]*").match(text, at):
-            value, at = decoder.raw_decode(text, job.end())
-            jobs.append(value)
-    except (ValueError, RecursionError):
-        pass
-    return (head, jobs) if jobs and isinstance(head, dict) else ({}, [])
 
 
 def _run(line: int, value: Mapping[str, Any], source: ImportSource) -> _Run:
@@ -184,7 +177,7 @@ def _options(found: object) -> dict[str, str]:
 def _timestamp(value: object, per_s: int) -> datetime | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return datetime.fromtimestamp(value / per_s, UTC) if 0 < value < _YEAR_10000_S * per_s else None
+    return since_1970(value / per_s)
 
 
 def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
@@ -323,28 +316,23 @@ def _bytes_per_s(section: Mapping[str, Any]) -> float | None:
 def _latencies(section: Mapping[str, Any]) -> dict[str, float]:
     """Return the completion latencies in seconds by quantile."""
     units = {"clat_ns": 1e9, "clat": 1e6, "lat_ns": 1e9, "lat": 1e6}
-    key = next((each for each in units if _number(_object(section, each), "max")), None)
+    key = next((each for each in units if _number(object_in(section, each), "max")), None)
     if key is None:
         return {}
     seconds: dict[str, float] = {}
-    found, per_s = _object(section, key), units[key]
+    found, per_s = object_in(section, key), units[key]
     percentiles = found.get("percentile")
     for percent, value in percentiles.items() if isinstance(percentiles, dict) else ():
         try:
             at = float(percent)
         except ValueError:
             continue
-        if at in _PERCENTS and _is_number(value):
+        if at in _PERCENTS and is_number(value):
             seconds[quantile_name(at)] = value / per_s
     for name in ("mean", "max"):
         if (value := _number(found, name)) is not None:
             seconds[name] = value / per_s
     return seconds
-
-
-def _object(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = fields.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _elapsed_s(jobs: Sequence[_Job]) -> float | None:
@@ -383,10 +371,6 @@ def _typed(written: str) -> Scalar:
     return int(written) if _WHOLE.fullmatch(written) and str(int(written)) == written else written
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
-
-
 def _number(fields: Mapping[str, Any], key: str) -> float | None:
-    value = fields.get(key)
-    return float(value) if _is_number(value) else None  # type: ignore[arg-type]
+    value = number_in(fields, key)
+    return None if value is None else float(value)

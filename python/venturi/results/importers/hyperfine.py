@@ -22,7 +22,7 @@ from venturi.record.importing.items import (
     admitted,
     imported_id,
 )
-from venturi.record.importing.json_text import JsonLimits, UnusableError, documents, is_finite
+from venturi.record.importing.json_text import JsonLimits, UnusableError, documents, is_number
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
@@ -77,10 +77,10 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
         chosen["command"] = command
     codes, memory = (result.get(key) for key in ("exit_codes", "memory_usage_byte"))
     means = tuple(
-        Sample(metric, result[key], "s") for key, metric in _MEANS if _is_number(result.get(key))
+        Sample(metric, result[key], "s") for key, metric in _MEANS if is_number(result.get(key))
     )
     for run, elapsed_s in enumerate(times):
-        if not _is_number(elapsed_s) or elapsed_s <= 0:
+        if not is_number(elapsed_s) or elapsed_s <= 0:
             yield Refusal(place + 1, f"{field}.times", str(elapsed_s)[:100], "not a time above 0")
             continue
         code = _at(codes, run)
@@ -100,7 +100,7 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
             elapsed_s=None if failed else elapsed_s,
             samples=(
                 *means,
-                *((Sample("memory_peak_bytes", peak, "B"),) if _is_number(peak) else ()),
+                *((Sample("memory_peak_bytes", peak, "B"),) if is_number(peak) else ()),
                 *((Sample("time_to_failure_s", elapsed_s, "s"),) if failed else ()),
             ),
             failure=Failure("workload", FAILED, f"exit code {code}") if failed else None,
@@ -114,13 +114,9 @@ def _parameters(result: Mapping[str, Any]) -> dict[str, Scalar]:
     return {
         str(key): value
         for key, value in found.items()
-        if value is None or isinstance(value, str) or _is_number(value)
+        if value is None or isinstance(value, str) or is_number(value)
     }
 
 
 def _at(values: object, place: int) -> Any:
     return values[place] if isinstance(values, list) and place < len(values) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)

@@ -14,15 +14,28 @@ Each run is a trial of a network probe between two hosts; a file may hold severa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import ImportedItem, ImportSource, admitted, imported_id
-from venturi.record.importing.json_text import JsonLimits, UnusableError, documents, is_finite
+from venturi.record.importing.items import (
+    UNSTATED,
+    ImportedItem,
+    ImportSource,
+    admitted,
+    imported_id,
+    since_1970,
+)
+from venturi.record.importing.json_text import (
+    JsonLimits,
+    UnusableError,
+    documents,
+    number_in,
+    object_in,
+    objects_in,
+)
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import Engine, Sample, Scalar, Trial, TrialWarning
-from venturi.results.importers.probe_trials import NETWORK, UNSTATED, ProbeRun
+from venturi.results.importers.probe_trials import NETWORK, ProbeRun
 
 FORMAT = Format(
     "iperf3",
@@ -36,7 +49,6 @@ FORMAT = Format(
 _LIMITS = JsonLimits(file_bytes=256 << 20, records=100_000)
 _ENDS = {"sum_sent": "sent", "sum_received": "received"}
 _MOST_STREAMS = 1_000
-_YEAR_10000_S = 253_402_300_800
 _CHOSEN = ("num_streams", "blksize", "omit", "duration", "bytes", "blocks", "reverse", "tos")
 
 
@@ -76,14 +88,14 @@ def _trials(run: Mapping[str, Any], line: int, source: ImportSource) -> Iterator
 
 
 def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
-    start, end = _object(run, "start"), _object(run, "end")
-    test = _object(start, "test_start")
+    start, end = object_in(run, "start"), object_in(run, "end")
+    test = object_in(start, "test_start")
     failure = _text(run.get("error"))
     protocol = _text(test.get("protocol")).upper() or _protocol(end)
     warnings: list[TrialWarning] = []
     labels: dict[str, Scalar] = {
         "peers": 2,
-        "streams": int(_number(test, "num_streams") or 1),
+        "streams": int(number_in(test, "num_streams") or 1),
         "slowest": False,
     }
     samples = (
@@ -92,21 +104,20 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
     if not samples and not failure:
         raise UnusableError("end", "", "the run has no rate: it was interrupted or truncated")
     host = _text(start.get("system_info")).split()[1:2]
-    connected = [each for each in _list(start, "connected") if isinstance(each, dict)]
+    connected = objects_in(start, "connected")
     loopback = any(
         each.get("local_host") and each.get("local_host") == each.get("remote_host")
         for each in connected
     )
     configuration: dict[str, Scalar] = {"protocol": protocol}
-    configuration |= {key: value for key in _CHOSEN if (value := _number(test, key)) is not None}
-    configuration["server"] = _text(_object(start, "connecting_to").get("host")) or None
-    target = _number(test, "target_bitrate")
+    configuration |= {key: value for key in _CHOSEN if (value := number_in(test, key)) is not None}
+    configuration["server"] = _text(object_in(start, "connecting_to").get("host")) or None
+    target = number_in(test, "target_bitrate")
     if target:
         configuration["target_bits_per_s"] = target
     if loopback:
         configuration["loopback"] = True
-    seconds = _number(_object(start, "timestamp"), "timesecs") or 0
-    known = 0 < seconds < _YEAR_10000_S
+    seconds = number_in(object_in(start, "timestamp"), "timesecs") or 0
     figures = [(each.metric, each.value, str(each.labels)) for each in samples]
     cookie = _text(start.get("cookie"))
     return ProbeRun(
@@ -116,8 +127,8 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
         engine=Engine("iperf3", _text(start.get("version")).removeprefix("iperf ") or "unknown"),
         samples=samples,
         configuration=configuration,
-        started_at=datetime.fromtimestamp(seconds, UTC) if known else None,
-        elapsed_s=_seconds(end) or _number(test, "duration"),
+        started_at=since_1970(seconds),
+        elapsed_s=_seconds(end) or number_in(test, "duration"),
         hosts=tuple(host),
         network="loopback: peers on one host" if loopback else "network",
         warnings=tuple(warnings),
@@ -127,7 +138,7 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
 
 def _is_reversed(test: Mapping[str, Any]) -> bool:
     """Return whether the server sends."""
-    return bool(_number(test, "reverse"))
+    return bool(number_in(test, "reverse"))
 
 
 def _tcp(
@@ -142,7 +153,7 @@ def _tcp(
     more = [
         Sample("net_retransmits", value, "1", labels={"direction": name})
         for name, key in (("forward", "sum_sent"), ("reverse", "sum_sent_bidir_reverse"))
-        if (value := _number(_object(end, key), "retransmits")) is not None
+        if (value := number_in(object_in(end, key), "retransmits")) is not None
     ]
     if backward is None:
         direction = "from server" if reversed_ else "to server"
@@ -166,7 +177,7 @@ def _tcp(
 def _arrived(end: Mapping[str, Any], suffix: str) -> tuple[float, bool] | None:
     """Return the rate in bytes/s, and whether the receiver counted it."""
     for key in ("sum_received", "sum_sent", "sum"):
-        bits_per_s = _number(_object(end, key + suffix), "bits_per_second")
+        bits_per_s = number_in(object_in(end, key + suffix), "bits_per_second")
         if bits_per_s:
             return bits_per_s / 8, key == "sum_received"
     return None
@@ -175,19 +186,19 @@ def _arrived(end: Mapping[str, Any], suffix: str) -> tuple[float, bool] | None:
 def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, ...]:
     samples: list[Sample] = []
     for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
-        total = _object(end, f"sum{suffix}")
-        received = _object(end, f"sum_received{suffix}") or total
+        total = object_in(end, f"sum{suffix}")
+        received = object_in(end, f"sum_received{suffix}") or total
         named = {**labels, "direction": direction}
-        sent_bits_per_s = _number(_object(end, f"sum_sent{suffix}") or total, "bits_per_second")
-        lost_percent = _number(received, "lost_percent")
-        bits_per_s = _number(received, "bits_per_second")
+        sent_bits_per_s = number_in(object_in(end, f"sum_sent{suffix}") or total, "bits_per_second")
+        lost_percent = number_in(received, "lost_percent")
+        bits_per_s = number_in(received, "bits_per_second")
         if received is total and bits_per_s is not None and lost_percent is not None:
             bits_per_s *= 1 - lost_percent / 100  # before iperf3 3.2 the sum is the sender's
         figures = (
             ("net_udp_sent_bytes_per_s", sent_bits_per_s, 1 / 8, "B/s"),
             ("net_udp_received_bytes_per_s", bits_per_s, 1 / 8, "B/s"),
             ("net_udp_lost", lost_percent, 1 / 100, "fraction"),
-            ("net_udp_jitter_s", _number(received, "jitter_ms"), 1 / 1000, "s"),
+            ("net_udp_jitter_s", number_in(received, "jitter_ms"), 1 / 1000, "s"),
         )
         samples += (
             Sample(metric, value * scale, unit, labels=named)
@@ -198,31 +209,16 @@ def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, 
 
 
 def _protocol(end: Mapping[str, Any]) -> str:
-    streams = [each for each in _list(end, "streams")[:_MOST_STREAMS] if isinstance(each, dict)]
+    streams = objects_in(end, "streams")[:_MOST_STREAMS]
     return "UDP" if any("udp" in each for each in streams) else "TCP"
 
 
 def _seconds(end: Mapping[str, Any]) -> float | None:
-    found = (_number(_object(end, key), "seconds") for key in ("sum_received", "sum_sent", "sum"))
+    found = (
+        number_in(object_in(end, key), "seconds") for key in ("sum_received", "sum_sent", "sum")
+    )
     return next((seconds for seconds in found if seconds), None)
-
-
-def _object(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = fields.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _list(fields: Mapping[str, Any], key: str) -> list[Any]:
-    found = fields.get(key)
-    return found if isinstance(found, list) else []
 
 
 def _text(value: object) -> str:
     return value.strip()[:1000] if isinstance(value, str) else ""
-
-
-def _number(fields: Mapping[str, Any], key: str) -> float | None:
-    value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
-        return None
-    return value

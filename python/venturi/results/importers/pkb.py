@@ -24,17 +24,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
+    UNSTATED,
     ImportedItem,
     ImportSource,
     admitted,
     imported_id,
+    since_1970,
     unnamed_hosts,
 )
 from venturi.record.importing.json_text import (
@@ -130,7 +132,6 @@ _MOST_LABELS = 500
 _MOST_LABEL_CHARACTERS = 8 << 10
 _MOST_NODES = 10_000
 _MOST_SAMPLES = 10_000  # of one trial
-_YEAR_10000_S = 253_402_300_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +209,10 @@ def _value(record: Mapping[str, Any]) -> tuple[float | None, str | None]:
 def _moment(seconds: Any, field: str) -> datetime:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise UnusableError(field, seconds, "not a number")
-    if not 0 < seconds < _YEAR_10000_S:
+    moment = since_1970(seconds)
+    if moment is None:
         raise UnusableError(field, seconds, "not a time in seconds since 1970")
-    return datetime.fromtimestamp(seconds, UTC)
+    return moment
 
 
 def _labels(record: Mapping[str, Any]) -> dict[str, Scalar]:
@@ -356,7 +358,7 @@ def _started(lines: Sequence[_SampleLine]) -> tuple[datetime, tuple[TrialWarning
         "started_at is the time of the first sample, which PerfKitBenchmarker records after "
         "the run; the real start is unknown"
     )
-    return min(line.made_at for line in lines), (TrialWarning("VEN-IMPORT-UNSTATED", message),)
+    return min(line.made_at for line in lines), (TrialWarning(UNSTATED, message),)
 
 
 def _kept(line: _SampleLine, chosen: Mapping[str, Scalar]) -> Sample:

@@ -31,7 +31,6 @@ from venturi.record.trial import (
 )
 
 DISK, NETWORK = "diskbench", "netbench"
-UNSTATED = "VEN-IMPORT-UNSTATED"
 # rw of fio and the direction of the data -> mode of DiskBench, beginning of the metrics.
 _ROLES: Mapping[tuple[str, str], tuple[str, str]] = {
     ("read", "read"): ("read", "disk_read"),

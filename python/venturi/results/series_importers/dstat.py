@@ -12,13 +12,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
 from venturi.record.importing.host_series import HostSeries
-from venturi.record.importing.items import ImportSource
+from venturi.record.importing.items import ImportSource, since_1970
 from venturi.record.importing.text import Refusal, lines
 from venturi.results.series_importers.metrics import CPU, Metric, add_all
 from venturi.results.series_importers.times import ReportClock, clock_time
@@ -60,7 +60,6 @@ _GROUPS: Mapping[str, Mapping[str, Metric]] = {
     "swap": {"used": ("swap_used_bytes", 1.0, "B")},
 }
 _UTILIZATION = {"util": ("disk_busy", 0.01, "fraction")}
-_YEAR_10000_S = 253_402_300_800
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]:
@@ -166,4 +165,4 @@ def _epoch(written: str) -> datetime | None:
         seconds = float(written)
     except ValueError:
         return None
-    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < _YEAR_10000_S else None
+    return since_1970(seconds)

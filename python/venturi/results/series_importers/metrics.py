@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from venturi.record.importing.host_series import HostSeries
-from venturi.record.importing.json_text import is_finite
+from venturi.record.importing.json_text import is_number
 
 _KIB = 1024.0
 _MIB = 1024.0 * 1024
@@ -93,14 +93,13 @@ def add_all(
     added: set[str] = set()
     for name, value in values.items():
         found = known.get(name.removeprefix("%"))
-        if found is None or found[0] in added or not is_number(value):
+        if found is None or found[0] in added or not is_amount(value):
             continue
         metric, scale, unit = found
         added.add(metric)
         series.add(t_s, metric, device, value * scale, unit)
 
 
-def is_number(value: Any) -> bool:
-    """Return whether `value` is a finite number that isn't negative."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and is_finite(value) and value >= 0
+def is_amount(value: object) -> TypeGuard[int | float]:
+    """Whether `value` is a finite number that isn't negative."""
+    return is_number(value) and value >= 0

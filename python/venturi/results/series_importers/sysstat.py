@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -20,7 +19,14 @@ from typing import Any, BinaryIO
 from venturi.record.importing.formats import Format
 from venturi.record.importing.host_series import HostSeries
 from venturi.record.importing.items import ImportSource
-from venturi.record.importing.json_text import JsonDocument, JsonLimits, documents
+from venturi.record.importing.json_text import (
+    JsonDocument,
+    JsonLimits,
+    before_the_cut,
+    documents,
+    object_in,
+    objects_in,
+)
 from venturi.record.importing.text import Refusal
 from venturi.results.series_importers.metrics import (
     CPU,
@@ -29,7 +35,7 @@ from venturi.results.series_importers.metrics import (
     NETWORK,
     PAGING,
     add_all,
-    is_number,
+    is_amount,
 )
 from venturi.results.series_importers.times import ReportClock, clock_time
 
@@ -65,20 +71,12 @@ def _hosts(document: JsonDocument) -> list[Any]:
 
 def _before_the_cut(text: str) -> dict[str, Any]:
     """Return the last host of a truncated file with its complete samples."""
-    begins = list(re.finditer(r'"statistics"\s*:\s*\[', text))
-    if not begins:
+    lists = list(re.finditer(r'"statistics"\s*:\s*\[', text))
+    if not lists:
         return {}
-    begin = begins[-1]
-    decoder, found, at = json.JSONDecoder(), [], begin.end()
-    head = text.rfind("{", 0, text.rfind('"nodename"', 0, begin.start()))
-    try:
-        host = decoder.decode(text[max(head, 0) : begin.start()].rstrip().rstrip(",") + "}")
-        while more := re.compile(r"[\s,]*").match(text, at):
-            value, at = decoder.raw_decode(text, more.end())
-            found.append(value)
-    except (ValueError, RecursionError):
-        pass
-    return {**host, "statistics": found} if found and isinstance(host, dict) else {}
+    start = text.rfind("{", 0, text.rfind('"nodename"', 0, lists[-1].start()))
+    host, found = before_the_cut(text, max(start, 0), lists[-1])
+    return {**host, "statistics": found} if found else {}
 
 
 def _series(host: Mapping[str, Any], line: int) -> Iterator[HostSeries | Refusal]:
@@ -117,40 +115,32 @@ def _at_s(stamp: Any, clock: ReportClock, host: Mapping[str, Any]) -> float:
             at = datetime.fromisoformat(written + zone)
         except ValueError:
             return clock.next(None)
-        return clock.next(at, float(str(interval_s)) if is_number(interval_s) else None)
+        return clock.next(at, float(str(interval_s)) if is_amount(interval_s) else None)
     return clock.next(clock_time(stamp) if isinstance(stamp, str) else None)
 
 
 def _add(series: HostSeries, t_s: float, sample: Mapping[str, Any]) -> None:
-    for cpu in _list(sample.get("cpu-load")) + _list(sample.get("cpu-load-all")):
+    for cpu in objects_in(sample, "cpu-load") + objects_in(sample, "cpu-load-all"):
         if cpu.get("cpu") in {"all", "-1", -1}:
             add_all(series, t_s, None, cpu, CPU)
-    add_all(series, t_s, None, _object(sample.get("avg-cpu")), CPU)
-    disks = _list(sample.get("disk"))
+    add_all(series, t_s, None, object_in(sample, "avg-cpu"), CPU)
+    disks = objects_in(sample, "disk")
     for disk in disks:
         name = disk.get("disk-device") or disk.get("disk_device") or disk.get("dev")
         if name:
             add_all(series, t_s, str(name)[:200], disk, DISK)
-    transfers = _object(sample.get("io"))
+    transfers = object_in(sample, "io")
     if not disks and transfers:
         for key, blocks, metric in (
             ("io-reads", "bread", "disk_read_bytes_per_s"),
             ("io-writes", "bwrtn", "disk_write_bytes_per_s"),
         ):
-            value = _object(transfers.get(key)).get(blocks)
-            if is_number(value):
+            value = object_in(transfers, key).get(blocks)
+            if is_amount(value):
                 series.add(t_s, metric, "all", float(value or 0) * _BLOCK_BYTES, "B/s")
-    network = _object(sample.get("network"))
-    for interface in _list(network.get("net-dev")) + _list(sample.get("net-dev")):
+    network = object_in(sample, "network")
+    for interface in objects_in(network, "net-dev") + objects_in(sample, "net-dev"):
         if interface.get("iface"):
             add_all(series, t_s, str(interface["iface"])[:200], interface, NETWORK)
-    add_all(series, t_s, None, _object(sample.get("memory")), MEMORY)
-    add_all(series, t_s, None, _object(sample.get("paging")), PAGING)
-
-
-def _list(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    add_all(series, t_s, None, object_in(sample, "memory"), MEMORY)
+    add_all(series, t_s, None, object_in(sample, "paging"), PAGING)
