@@ -97,7 +97,7 @@ def figure_line(name: str, values: Sequence[float], bar: str, form: str = "{:.3f
 
 
 def compare(agent: Path, folder: Path, requests: int, rounds: int) -> None:
-    """Compare ours with its peers on one trace, and on its text."""
+    """Compare Venturi with its peers on one trace, and on its text."""
     records = f"{requests * EVENTS / 1e6:g} M"
     trace = write_trace(folder / "trace", requests)
     text = folder / "trace.txt"

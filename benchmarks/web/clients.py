@@ -74,7 +74,7 @@ def connections(url: str, n: int, sent: Sequence[bytes], stack: ExitStack) -> li
 
 
 def trickle(url: str, n: int, over: threading.Event) -> None:
-    """Keep `n` connections that send a byte a second, replacing those that the server ends."""
+    """Hold `n` connections open, one byte per second each; replace closed ones."""
     with ExitStack() as stack:
         slow = connections(url, n, _SLOW, stack)
         while not over.wait(1):

@@ -212,7 +212,7 @@ def test_little_address_space_is_refused_or_does(agent: Any, tmp_path: Path, com
 
 
 def test_no_more_memory_is_an_error_and_no_abort(agent: Any, tmp_path: Path) -> None:
-    """The list of so many files takes more than these limits leave."""
+    """The list of files takes more memory than the limits allow."""
     data, folder = tmp_path / "many", tmp_path / "made"
     data.mkdir()
     folder.mkdir()

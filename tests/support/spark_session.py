@@ -18,7 +18,7 @@ QUICK = "-XX:TieredStopAtLevel=1"  # a JVM of seconds does not repay its second 
 
 @contextmanager
 def local_spark(folder: Path) -> Iterator[SparkSession]:
-    """A session with two threads and its files in `folder`; its JVM is gone in the end."""
+    """A session with two threads and its files in `folder`; its JVM ends with it."""
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "768m",

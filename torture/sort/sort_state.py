@@ -34,7 +34,7 @@ DECOYS = [
 
 
 class Decoys:
-    """Foreign files in a directory, with names similar to ours."""
+    """Foreign files in a directory, with names similar to Venturi's."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

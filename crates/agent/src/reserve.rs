@@ -139,7 +139,7 @@ unsafe impl GlobalAlloc for WithReserve {
         // SAFETY: `wanted` is not empty, as the caller promises of `size`.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: both have so many bytes, and no other code has the new one.
+            // SAFETY: both have that size, and no other code uses the new one.
             unsafe { ptr::copy_nonoverlapping(pointer, moved, layout.size().min(size)) };
             // SAFETY: as the caller promises; it is not used any more.
             unsafe { self.dealloc(pointer, layout) };

@@ -6,7 +6,7 @@
 //! input --> stream (one a file) --> merge --> analysis --> report
 //!            |  binary | text       by time    |  pairing: which events are one request
 //!            |  in order of time               |  group: sizes, latencies, locality, raster
-//!            tally: what is missing, damaged   |  depth: concurrent requests of a device
+//!            tally: missing and damaged events |  depth: concurrent requests of a device
 //! ```
 //!
 //! | folder | what |
@@ -44,7 +44,7 @@ use summary::heat::Heat;
 /// So many warnings of single files are given.
 const FILES_NAMED: usize = 20;
 
-/// Requested parts of a report, in addition to those that every report has.
+/// Optional parts of a report.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The stages of the job, to which requests are given.

@@ -26,7 +26,7 @@ pub fn guard<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> io::Res
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
-    // Orphans of its processes become its children, and ours when it is dead.
+    // Its orphaned processes become its children, and this process's after it dies.
     set_child_subreaper(Some(getpid()))?;
     let mut child = Command::new(OURSELVES).args(arguments).spawn()?;
     let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;

@@ -190,7 +190,7 @@ def _refused_by_system(error: BaseException) -> VenturiError | None:
 
 
 class _LossyStream(io.FileIO):
-    """A file that drops writes that fail, because its disk is full or its reader has gone."""
+    """A file that drops failed writes: its disk is full, or its reader has closed it."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):

@@ -37,9 +37,7 @@ def ready_file(path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def ready_folders(folders: Iterable[Path]) -> Iterator[None]:
-    """Create `folders` as `ready_folder` does; those that it created and that stay empty are
-    removed.
-    """
+    """Create `folders` as `ready_folder` does; remove new ones that stay empty."""
     made: list[Path] = []
     try:
         for folder in folders:

@@ -52,7 +52,7 @@ class Gaps:
         counted = ((self.n_jobs, "job"), (self.n_stages, "stage"), (self.n_tasks, "task"))
         said = [count_of(n, name) for n, name in counted if n]
         ends = dict(self.dropped or {})
-        for kind in ("task start", "task end"):  # those that have neither are counted as tasks
+        for kind in ("task start", "task end"):  # tasks without either event count as tasks
             if kind in ends:
                 ends[kind] = max(ends[kind] - self.n_tasks, 0)
         dropped = [count_of(n, name) for name, n in ends.items() if n]
@@ -118,7 +118,7 @@ def gaps_of(account: JobAccount) -> Gaps:
 
 
 def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int]:
-    """How many tasks are missing of each stage that succeeded."""
+    """The number of missing tasks of each stage that succeeded."""
     from venturi.record.store.frames import pl
 
     known = tasks.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
@@ -136,7 +136,7 @@ def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int
 
 
 def hole(tasks: pl.DataFrame) -> int:
-    """How many numbers of tasks are missing below the largest."""
+    """The count of missing task numbers below the largest."""
     numbers = tasks["task_id"].cast(int, strict=False).drop_nulls()
     largest = numbers.max()
     return int(largest) + 1 - numbers.n_unique() if isinstance(largest, int) else 0
@@ -149,9 +149,9 @@ def _open(account: JobAccount) -> set[Key]:
 
 
 def lost_ends(stages: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `tasks` that have no end, and must have had one: their stages have.
+    """The rows of `tasks` without an end although their stages have one.
 
-    A copy that another attempt outran may still have been running when the application ended.
+    A copy that lost to another attempt may still have been running when the application ended.
     """
     from venturi.record.store.frames import pl
 
@@ -169,7 +169,7 @@ def lost_ends(stages: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _given_up(account: JobAccount) -> set[Key]:
-    """The stages that were given up for more failures of a task than are recorded."""
+    """The stages that failed after more failures of a task than the log has."""
     from venturi.record.store.frames import pl
 
     found = set()

@@ -107,7 +107,7 @@ def test_a_map_for_each_small_file_is_told_instead_of_short_maps(
 
 
 def combined(account: JobAccount, given: int, left: int, keys: int) -> JobAccount:
-    """Maps with combiner input and output of this size, and a reduce with so many keys, which
+    """Maps with combiner input and output of this size, and a reduce with that many keys, which
     copied and merged their output for 40 s after the last of them.
     """
     maps_ms = START_MS + 5_000 * MAPS

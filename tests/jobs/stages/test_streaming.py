@@ -14,7 +14,7 @@ from venturi.jobs.stages.timeline import Timeline, timeline
 
 
 def timed(folder: Path, took_s: list[float], every_s: int) -> Timeline:
-    """A stream with batches of 100 rows that begin every so many seconds."""
+    """A stream with batches of 100 rows that begin at a fixed interval in seconds."""
     log = SparkLog()
     for n, took in enumerate(took_s):
         parts_s = {"addBatch": took / 4, "walCommit": took / 2}

@@ -1,4 +1,4 @@
-"""Everything uses the host: trials, inputs and checks on one with paths unlike ours."""
+"""Everything uses the host: trials, inputs and checks on one with different paths."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ enum What {
         #[arg(short, long, value_name = "FOLDER")]
         output: PathBuf,
     },
-    /// Record the requests to disks, until `--for` is over, SIGTERM, or the reader has gone
+    /// Record the requests to disks, until `--for` ends, SIGTERM arrives or the reader closes
     Record(Record),
 }
 

@@ -18,9 +18,9 @@ use crate::summary::raster::{ROW_BITS, Raster};
 
 /// The most labels; requests with more have no stage and process.
 const LABELS: usize = 4096;
-/// Those of one pattern on one device have [`Counts`]: about 0.7 MB each, at most so many.
+/// Limit of [`Counts`]: one per pattern and device, about 0.7 MB each.
 const PATTERNS: usize = 256;
-/// Those of one pattern in one stage have a [`Group`]: about 0.5 MB each, at most so many.
+/// Limit of [`Group`]s: one per pattern and stage, about 0.5 MB each.
 const STAGED: usize = 64;
 
 /// Properties that all requests of one pattern share.

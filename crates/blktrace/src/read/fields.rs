@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn digits(&mut self, mut value: u64) -> u64 {
-        // Eight together where there are so many bytes: the number of digits can't be predicted.
+        // Read eight bytes together if possible: the number of digits can't be predicted.
         while let Some(bytes) = self.line.get(self.at..).and_then(<[u8]>::first_chunk) {
             let (values, others) = as_digits(u64::from_le_bytes(*bytes));
             let count = others.trailing_zeros() / 8;

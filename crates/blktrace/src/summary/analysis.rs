@@ -16,7 +16,7 @@ use crate::summary::table::Key;
 const DEVICES: usize = 256;
 const _: () = assert!(DEVICES <= Key::DEVICES);
 
-/// So many flushes of a device may be under way; the oldest go, as their ends were lost.
+/// Limit of concurrent flushes of a device. Beyond it, the ends of the oldest were lost.
 const FLUSHES: usize = 64;
 /// At the end of a trace, a request is lost that has been with the device for so long and for so many
 /// times the longest one that was done. Others are still under way.

@@ -6,9 +6,9 @@
 
 /// Depths from here on are counted as one.
 pub const DEEPEST: usize = 256;
-/// So many changes are kept one by one.
+/// Limit of the changes that are kept individually.
 const CHANGES_MAX: usize = 1 << 14;
-/// So many spans of older changes are kept.
+/// Limit of the spans that sum up older changes.
 const SPANS_MAX: usize = 64;
 
 /// A depth, and since when it lasts: until the next change.

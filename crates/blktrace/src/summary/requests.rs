@@ -20,11 +20,11 @@ pub struct OperationReport {
     pub queued: AmountReport,
     /// As the device got them.
     pub issued: AmountReport,
-    /// The part of those that was read ahead.
+    /// Read-ahead requests among them.
     pub readahead: AmountReport,
-    /// The part of those that is the file system's own data.
+    /// Requests for the file system's own data among them.
     pub metadata: AmountReport,
-    /// The part of those that a process waited for.
+    /// Requests among them that a process waited for.
     pub sync: AmountReport,
     /// Requests that were appended to others.
     pub back_merges: u64,

@@ -15,7 +15,7 @@ from venturi.jobs.stages.causes import Floats, Truths
 class AttemptData:
     """The amount that each attempt `read` in `unit`: B, or 1 for records if no bytes are recorded.
 
-    `usual` is the median of those that succeeded, 0 if unknown; `much` marks those that read far
+    `usual` is the median of succeeded attempts, 0 if unknown; `much` marks attempts that read far
     more.
     """
 

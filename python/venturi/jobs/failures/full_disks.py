@@ -51,7 +51,7 @@ def full_disks(
         for (verb, _), count in zip(_WRITTEN, _written_bytes(rows, places, hosts), strict=True)
         if count
     ]
-    if not counts:  # Spark takes the bytes of a failed attempt back
+    if not counts:  # Spark resets the bytes of a failed attempt
         return f"{said}; no task recorded bytes that it had shuffled or spilled there"
     return f"{said}; tasks {' and '.join(counts)} there"
 

@@ -473,7 +473,7 @@ class _LogState:
         )
 
     def _tasks(self) -> pl.DataFrame:
-        """The tasks; marks lost output of those that were submitted again."""
+        """Return the tasks; mark the lost output of resubmitted ones."""
         from venturi.record.store.frames import pl
 
         tasks = self.tasks.finish()
@@ -516,7 +516,7 @@ class _LogState:
         if self.jobs_left_out:
             return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
         for job_id, job in self.jobs.items():
-            # A program goes on after a job that succeeded, so that only the last is open.
+            # A program continues after a job that succeeded, so only the last one is open.
             lost = job["outcome"] is None and job_id == max(self.jobs)
             if lost or job["outcome"] == "unfinished":
                 return "unfinished", f"no end of job {job_id} is recorded"

@@ -119,7 +119,7 @@ class Caches:
         cached.put(executor, partition, (sizes[0] or 0, sizes[1] or 0))
 
     def removed(self, executor: object) -> None:
-        """An executor is gone, with its stored blocks."""
+        """Remove an executor and its stored blocks."""
         name = _executor(executor)
         for rdd, partition in list(self._of_executors.get(name, ())):
             self._drop(rdd, name, partition)

@@ -1,7 +1,7 @@
 """Ends that a Spark event log lacks, inferred from other events.
 
 Spark's listener queue drops events of large applications. A stage has ended if all of its tasks
-succeeded, its child stage began, or its job is over. A job ends like its last stage.
+succeeded, its child stage began, or its job ended. A job ends like its last stage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ABSENT = (None, "unfinished")
 
 
 def most_failures(settings: Mapping[str, str]) -> int:
-    """How many failures of one task end a job; local mode has a limit of its own."""
+    """The number of failures of one task that ends a job; local mode has its own limit."""
     if local := _LOCAL.fullmatch(settings.get("spark.master", "")):
         return int(local[1] or 1)
     text = settings.get("spark.task.maxFailures", "")
@@ -93,14 +93,16 @@ def add_ends(
 
 
 def missing_events(stages: pl.DataFrame, tasks: pl.DataFrame, n_starts: int) -> dict[str, int]:
-    """How many events of tasks a log lacks, by kind; `n_starts` lack only the start."""
+    """The number of missing task events by kind; `n_starts` tasks lack only the start."""
     lost = max(hole(tasks), sum(missing_tasks(stages, tasks).values()))
     return {"task start": n_starts + lost, "task end": len(lost_ends(stages, tasks)) + lost}
 
 
 def repeated(tasks: pl.DataFrame) -> list[str]:
-    """The attempts that succeeded although another at the same task was launched later: Spark does
-    that only if their output was lost. Copies don't count."""
+    """The successful attempts before another attempt at the same task, without speculative copies.
+
+    Spark repeats a successful task only if its output was lost.
+    """
     from venturi.record.store.frames import pl
 
     if not (tasks["attempt"] > 0).any():
@@ -178,7 +180,7 @@ class _MissingEnds:
             self.end(key, None, again, AT_MOST)
 
     def end_job(self, job: dict[str, Any], queries: Mapping[int, int | None]) -> bool:
-        """End a job by its last stage, by one that failed, or by its query; whether it could."""
+        """End a job by its last stage, a failed one, or its query; return whether that worked."""
         own = [self._last[each] for each in job.get("stage_ids") or () if each in self._last]
         if not own:
             return False
@@ -197,7 +199,7 @@ class _MissingEnds:
         return bool(job["outcome"] != "unfinished")
 
     def _gave_up(self, key: Key) -> str | None:
-        """Why Spark gave up on a stage: a task failed as often as it may."""
+        """Why Spark gave up on a stage: a task reached the limit of failures."""
         facts = self.facts.get(key)
         if facts is None:
             return None
@@ -208,7 +210,7 @@ class _MissingEnds:
         return None
 
     def end_by_job(self, key: Key) -> bool:
-        """A stage has ended if its job has, and succeeded if that did; whether it has ended."""
+        """End a stage like its job, if that has ended; return whether the stage has ended."""
         stage = self._stages[key]
         since = stage["submitted_ms"]
         for job in self._jobs_of.get(key[0], ()):
@@ -233,7 +235,7 @@ class _MissingEnds:
 
 
 def _succeeded(queries: pl.DataFrame | None) -> dict[int, int | None]:
-    """When each query ended that succeeded."""
+    """The end of each query that succeeded."""
     if queries is None:
         return {}
     rows: Iterable[tuple[int, int | None, str | None]]

@@ -57,7 +57,7 @@ class PlanChanges:
             self._drop(next(iter(self._first)))
 
     def change(self, query: int, operators: Iterable[tuple[str, str | None]]) -> None:
-        """A query goes on with these operators instead."""
+        """A query continues with these operators instead."""
         if (first := self._first.get(query)) is None:
             return
         self.forget(query)

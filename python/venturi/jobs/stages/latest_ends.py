@@ -1,7 +1,7 @@
-"""When attempts at tasks must have ended at the latest, of which the log has no end.
+"""The latest possible end of attempts without a recorded one.
 
-An executor runs no more tasks than it has slots. If the others held them all, the attempt was over.
-So it was when the next attempt at the same task was launched.
+An executor runs at most one task per slot. An attempt had ended when other attempts held all slots,
+or when the next attempt at the same task was launched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def task_cpus(account: JobAccount) -> int:
 def latest_ends(
     rows: pl.DataFrame, until_ms: pl.Series, lost: Truths, account: JobAccount
 ) -> Floats:
-    """`until_ms`, in milliseconds since 1970, where it is a `lost` attempt's made sharper."""
+    """Return `until_ms`, in milliseconds since 1970, with earlier bounds for `lost` attempts."""
     found: Floats = until_ms.cast(float).to_numpy().copy()
     if not lost.any():
         return found

@@ -91,9 +91,7 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
 
 
 def shipped_with(type_names: Iterable[str]) -> tuple[str, ...]:
-    """The shipped catalogs to use by default: the default one, and those that alone have one of
-    the types.
-    """
+    """The shipped catalogs to use by default: the default one, and others with types it lacks."""
     wanted = [name for name in type_names if name not in load_shipped(DEFAULT).entries]
     others = [n for n in shipped() if any(name in load_shipped(n).types for name in wanted)]
     return (DEFAULT, *others)

@@ -228,7 +228,7 @@ class _Facts:
     by_name: dict[str, Fact] = field(default_factory=dict)
 
     def _parts_of(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The trials that `trials` are made of."""
+        """The recorded trials that were combined into `trials`."""
         return [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
 
     def put(

@@ -17,9 +17,9 @@ _NOT_ALONE = ("concurrent_jobs", "no_disk")
 
 @dataclass(frozen=True, slots=True)
 class ProbeRuns:
-    """A trial for each kind of probe and host, made of the trials `parts` names by its id.
+    """A combined trial for each kind of probe and host.
 
-    `left_out` says of each trial that isn't used why.
+    `parts` has the recorded trials of each by its id, `left_out` the reason for each unused trial.
     """
 
     trials: tuple[Trial, ...]
@@ -71,7 +71,7 @@ def _run_of(trial: Trial) -> str:
 def _usable(trial: Trial) -> Sequence[Sample]:
     """Return the samples that are rates of the device alone.
 
-    The files that jobs of another tool used are no disks of their own: their label is left out.
+    Files of another tool's jobs aren't separate disks, so their label is dropped.
     """
     if not is_imported(trial):
         return trial.samples

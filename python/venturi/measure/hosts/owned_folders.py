@@ -27,7 +27,7 @@ _TRIES = 1_000
 
 
 def make(files: Files, folder: Path) -> None:
-    """Make `folder` ours, for `sweep`; it may already exist.
+    """Mark `folder` as Venturi's, for `sweep`; it may already exist.
 
     A sweep between the two steps removes a folder without an owner, so this tries again.
     """

@@ -55,7 +55,7 @@ _SCRIPT = " ".join(
         '&& { { ln "$t" "$a" || whole "$a"; } 2> /dev/null || mv -f "$t" "$a"; } && rm -f "$t" )',
         '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
         # Remove copies unused for a month, and leftovers of interrupted copies. Others may use the
-        # folder, too: remove only our files, from folders with names like ours.
+        # folder, too: remove only Venturi's files.
         'find @FOLDER -mindepth 1 -maxdepth 1 -type d -name "@DIGITS" -mtime +30',
         '-exec rm -f {}/venturi-agent ";" -exec rmdir {} ";" 2> /dev/null;',
         'find "$d" -name ".*" -type f -mmin +60 -exec rm -f {} +; fi;',

@@ -17,7 +17,7 @@ from venturi.measure.lab.lab_spec import CORE, MACHINE, NETWORKS, LabHost, LabSp
 _QUEUE_S = 0.05
 _QUEUE_BYTES_MIN = 1000 * 1514
 """A thousand full frames, as Linux queues for a device: with less, many connections over a slow
-link lose so many that it is idle at times.
+link drop enough packets to leave it idle at times.
 """
 _BURST_BYTES_MIN = 64 * 2**10
 _BURST_S = 0.008

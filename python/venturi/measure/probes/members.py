@@ -1,4 +1,4 @@
-"""The hosts of a cluster for probes, and those that failed."""
+"""The hosts of a cluster for probes, and the failed ones."""
 
 from __future__ import annotations
 

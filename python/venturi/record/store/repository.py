@@ -223,7 +223,7 @@ class TrialRepository(Closing):
             return connection.execute(query).all()
 
     def _last(self, before: int) -> Trial:
-        """The trial that was recorded last, or the one with so many recorded after it."""
+        """The trial that was recorded last, or the one that is `before` it by that many trials."""
         query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(TRIALS.c.serial.desc())
         with self._database.reading() as connection:
             row = connection.execute(query.offset(before).limit(1)).one_or_none()

@@ -122,7 +122,7 @@ def stacked_on_others(device: str, devices: set[str]) -> bool:
 
 
 def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
-    """Return `frame` with neighboring timestamps merged, so many into one, by their means."""
+    """Return `frame` with groups of neighboring timestamps merged into one, by their means."""
     from venturi.record.store.frames import pl
 
     place = (pl.col("t_s").rle_id() // moments).alias("place")

@@ -93,7 +93,7 @@ class TableChecker(Closing):
 
 
 def _line(process: subprocess.Popen[bytes], patience_s: float) -> bytes | None:
-    """Return its next line; None if it died, or wrote nothing for so long."""
+    """Return its next line; None if it died, or wrote nothing within the time."""
     assert process.stdout is not None
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)
@@ -148,7 +148,7 @@ def _warm_up() -> None:
 
 
 def bound_memory(more_bytes: int) -> None:
-    """Allow this process so many bytes more than it has; it leaves no core dump when it dies."""
+    """Limit the memory that this process may add, in bytes; disable core dumps."""
     said = Path("/proc/self/status").read_text("ascii")
     (data_kib,) = (int(line.split()[1]) for line in said.splitlines() if line[:7] == "VmData:")
     most = data_kib * 1024 + more_bytes

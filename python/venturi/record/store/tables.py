@@ -255,7 +255,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment(microseconds: int) -> datetime:
-    """The UTC time so many microseconds after 1970."""
+    """The UTC time of a number of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 

@@ -73,7 +73,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _JOBS_LIST = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _WHOLE = re.compile(r"-?\d{1,15}")
-# Engines that queue nothing: whatever the depth, one request is under way.
+# Engines without a queue: one request at a time, whatever the depth.
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
 _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
 
@@ -357,7 +357,7 @@ def block_bytes(options: Mapping[str, str], direction: str | None) -> int | None
     found = _SIZE.fullmatch(written)
     if found is None:
         return None
-    # By fio's default k is 1024 and ki 1000; kb_base=1000 turns this round.
+    # By fio's default k is 1024 and ki 1000; kb_base=1000 reverses this.
     binary = (options.get("kb_base", "1024") == "1024") != bool(found[3])
     size = float(found[1]) * (1024 if binary else 1000) ** _POWERS[found[2].lower()]
     return int(size) if 0 < size < 1 << 53 else None

@@ -65,7 +65,7 @@ def probe_of(test: str, lines: Sequence[SampleLine]) -> ProbeSamples | None:
         kind, samples = NETWORK, tuple(_of_network(lines))
     else:
         return None
-    # A run without any rate, only with transactions or connections, is as good a probe.
+    # A run with only transactions or connections, without any rate, is a probe, too.
     return ProbeSamples(kind, samples, _elapsed_s(lines))
 
 

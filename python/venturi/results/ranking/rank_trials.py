@@ -455,7 +455,7 @@ def _groups(trials: SucceededTrials, keys: Sequence[str], rates: Floats | None) 
 
 
 def _feasible(ranking: Ranking) -> list[str]:
-    """The number of trials that a ranking of so many groups needs, if some have fewer."""
+    """The number of trials per group that the ranking needs, if some have fewer."""
     needed = LEAST_TRIALS
     while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
         needed += 1

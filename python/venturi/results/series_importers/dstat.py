@@ -1,10 +1,10 @@
 """dstat's CSV (`--output`), and that of its successors dool and pcp-dstat.
 
-- Two lines above the values name the groups and the columns; a group goes on until the next one.
+- Two lines above the values name the groups and the columns.
 - The time is that of `-T` (epoch). With `-t` only the time of day is read. Without either, rows are
   apart by the delay of the command line, by default 1 s.
 - The first row is the mean since the host started, and is left out if there are others.
-- A row that can't be read, such as the last one of a truncated file, is refused, and no other.
+- A row that can't be read, such as the last one of a truncated file, is refused; others are kept.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _DstatRun:
 
 
 def _filled(fields: Sequence[str]) -> list[str]:
-    """Return the group of each column: an empty one goes on with the group before."""
+    """Return the group of each column: an empty one continues the group before."""
     groups: list[str] = []
     for field in fields:
         groups.append(field.strip() or (groups[-1] if groups else ""))

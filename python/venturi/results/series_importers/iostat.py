@@ -4,7 +4,7 @@
 - The time is that of `-t`. Without it the interval is unknown, and 1 s is assumed, with a warning.
 - The first report is the mean since the host started, unless `-y` was given, which the text doesn't
   show. It is left out if there are others.
-- A line that can't be read, such as the last one of a truncated file, is refused, and no other.
+- A line that can't be read, such as the last one of a truncated file, is refused; others are kept.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class RequestLimiter:
             await problems.response(told)(scope, receive, send)
             return
         if received is None:
-            return  # the client has gone
+            return  # the client disconnected
         if self._watch.in_flight >= self._limits.requests_max:
             self._watch.refused["requests"] += 1
             refused = busy("requests", self._watch.in_flight)
@@ -103,7 +103,7 @@ def _too_big(size_bytes: int, most: int) -> VenturiError:
 
 
 async def _whole(receive: Receive) -> bytes | None:
-    """The request's body, bounded by the guard; None if the client has gone."""
+    """The request's body, bounded by the guard; None if the client disconnected."""
     parts: list[bytes] = []
     while True:
         message = await receive()

@@ -178,7 +178,7 @@ class Guard:
         scope.setdefault("state", {})["who"] = who
         try:
             await self._app(scope, _limited(request, receive), reply.send)
-        except ClientDisconnect:  # the client has gone
+        except ClientDisconnect:
             return
         except Exception as error:
             if reply.started:

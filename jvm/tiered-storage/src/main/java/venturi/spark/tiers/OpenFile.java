@@ -43,7 +43,7 @@ final class OpenFile {
     }
   }
 
-  /** For a spill: its task has gone on to the next one. */
+  /** For a spill: its task writes the next one. */
   private volatile boolean isWritten;
 
   /** Where it is written, if under another name, and renamed when it is complete. */
