@@ -223,7 +223,7 @@ def is_finite(value: int | float) -> bool:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether `value` is a finite number that all databases can store; a truth is none."""
+    """Whether `value` is a finite number that all databases can store; a truth value isn't."""
     return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
 
 

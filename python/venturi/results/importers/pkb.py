@@ -209,10 +209,9 @@ def _value(record: Mapping[str, Any]) -> tuple[float | None, str | None]:
 def _moment(seconds: Any, field: str) -> datetime:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise UnusableError(field, seconds, "not a number")
-    moment = since_1970(seconds)
-    if moment is None:
+    if (found := since_1970(seconds)) is None:
         raise UnusableError(field, seconds, "not a time in seconds since 1970")
-    return moment
+    return found
 
 
 def _labels(record: Mapping[str, Any]) -> dict[str, Scalar]:
