@@ -19,8 +19,8 @@ from venturi.core import settings
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.wording import count_of
-from venturi.record.query.checks import require_conditions, require_keys
-from venturi.record.query.conditions import conditions_of, refused
+from venturi.record.query.checks import conditions_for, require_keys
+from venturi.record.query.conditions import refused
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
@@ -261,8 +261,7 @@ class Repository(Closing):
 
     def _query(self, where: Where, with_excluded: bool = False) -> Query:
         texts = [where] if isinstance(where, str) else list(where)
-        conditions = require_conditions(self._repository, conditions_of(texts))
-        return Query(conditions, with_excluded=with_excluded)
+        return Query(conditions_for(self._repository, texts), with_excluded=with_excluded)
 
 
 def open(home: str | os.PathLike[str] | None = None) -> Repository:

@@ -21,7 +21,6 @@ from venturi.record.store.files import is_open_to_others
 from venturi.record.trial import State
 
 if TYPE_CHECKING:
-    from venturi.record.query.conditions import Condition
     from venturi.record.query.selection import Query
     from venturi.record.store.repository import TrialRepository
 
@@ -150,7 +149,7 @@ def say_unreadable(ids: Sequence[str]) -> None:
 
 
 def filter_options(default_limit: int | None) -> Callable[[F], F]:
-    """The options that choose trials; see `asked_of`."""
+    """The options that choose trials; see `conditions_in`."""
     shown = "" if default_limit is None else f" (default {default_limit}; 0: no limit)"
     options = (
         click.option("--workload", metavar="NAME", help="Only trials of this workload."),
@@ -183,16 +182,14 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
     return decorate
 
 
-def asked_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
+def conditions_in(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The conditions of the options of `filter_options`, and of --where if the verb has it."""
-    from venturi.record.query.conditions import Condition, Op, parse_condition
-
-    conditions = [parse_condition(text) for text in options.get("where", ())]
+    conditions = list(options.get("where", ()))
     for key in ("workload", "engine", "state", "group", "experiment"):
         if (value := options[key]) is not None:
-            conditions.append(Condition.equal(key, value))
+            conditions.append(f"{key}={value}")
     if (since := options["since"]) is not None:
-        conditions.append(Condition("started_at", Op.AT_LEAST, (since,)))
+        conditions.append(f"started_at>={since.isoformat()}")
     return tuple(conditions)
 
 

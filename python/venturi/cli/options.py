@@ -92,15 +92,22 @@ wait_option: Callable[[F], F] = click.option(
 )
 
 
+_CONDITIONS = (
+    "Repeat a key for alternatives; different keys must all hold. Values may have a unit (10GB, "
+    "5min) or be a date; KEY= is a missing value, KEY!= any value."
+)
+
+
 def where_option(
-    help: str = "Only trials with this value of a column or configuration key; several must all "
-    "hold.",
+    help: str = "Only trials with this value of a column or configuration key.",
     *names: str,
     **more: Any,
 ) -> Callable[[F], F]:
     """Add `--where`, which takes conditions of trials; `names` are further names of the option."""
-    metavar = "KEY=VALUE|KEY<N|KEY>N"
-    return click.option("--where", *names, multiple=True, metavar=metavar, help=help, **more)
+    metavar = "KEY=VALUE|KEY!=VALUE|KEY<N|KEY>=N"
+    return click.option(
+        "--where", *names, multiple=True, metavar=metavar, help=f"{help} {_CONDITIONS}", **more
+    )
 
 
 record_bytes_option: Callable[[F], F] = click.option(

@@ -113,7 +113,6 @@ def test_a_missing_value_is_covered_only_where_it_is_asked_for(
     [
         ([], "me", "why", "VEN-EXCLUSION-VALUE"),
         (["a=1"] * 21, "me", "why", "VEN-EXCLUSION-VALUE"),
-        (["a=1", "configuration.a=2", "a=2"], "me", "why", "VEN-EXCLUSION-VALUE"),
         (["a=" + "x" * 1_000], "me", "why", "VEN-EXCLUSION-VALUE"),
         (["a=\x1b[2J"], "me", "why", "VEN-EXCLUSION-VALUE"),
         (["a=\0"], "me", "why", "VEN-EXCLUSION-VALUE"),

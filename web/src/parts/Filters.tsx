@@ -12,7 +12,7 @@ const FEW = 8;
 const SUGGESTED = 40;
 const OPEN = 2; // facets that are unfolded from the beginning
 const ID = /^(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{15,63}$/;
-const CONDITION = /^[^=<>]+(<=|>=|=|<|>)/;
+const CONDITION = /^[^=<>]+?(!=|<=|>=|=|<|>)/;
 
 /** Sets the conditions; a list then begins at its first page. */
 const setWhere = (edit: Edit, where: readonly string[]) =>
@@ -22,8 +22,11 @@ const setWhere = (edit: Edit, where: readonly string[]) =>
     for (const text of where) next.append("where", text);
   });
 
-const conditionText = (text: string) =>
-  text.endsWith("=") ? `${text.slice(0, -1)} is missing` : text;
+const conditionText = (text: string) => {
+  const [, key, not] = text.match(/^([^=<>]+?)(!?)=$/) ?? [];
+  if (key === undefined) return text;
+  return `${key} ${not ? "has a value" : "is missing"}`;
+};
 
 /** The active conditions, each with a way to drop it. */
 function Conditions({ where, edit }: { where: readonly string[]; edit: Edit }) {
@@ -111,7 +114,7 @@ function Entry({
     if (whole === undefined) {
       setNear(nearValue(typed, facets));
       setWrong(
-        `No value matches “${typed}”. Enter a value, KEY=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a full trial ID.`,
+        `No value matches “${typed}”. Enter a value, KEY=VALUE, KEY!=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a full trial ID.`,
       );
       return;
     }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @where_option(
     "Restrict each group to trials with this value of a column or configuration key, such as "
-    "experiment=plan-...; several values of one key are alternatives."
+    "experiment=plan-...."
 )
 @click.option(
     "--fail-if-slower",
@@ -81,8 +81,7 @@ def command(
     With --why, give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
     answer says so and doesn't compare times.
     """
-    from venturi.record.query.checks import require_conditions
-    from venturi.record.query.conditions import conditions_of
+    from venturi.record.query.checks import conditions_for
     from venturi.results.compare.regression import Slowdown, decide
     from venturi.results.compare.repeat_groups import compare_groups
 
@@ -97,7 +96,7 @@ def command(
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
 
     with open_repository() as repository:
-        only = require_conditions(repository, conditions_of(where))
+        only = conditions_for(repository, where)
         trials = [group_of(repository, name, *only) for name in groups]
     comparison = compare_groups(trials, metric)
     decisions = decide(comparison, limit) if limit is not None else ()

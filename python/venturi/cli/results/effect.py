@@ -34,10 +34,7 @@ _FIRST_VALUES = 8
     help="Value to compare with; for several keys, one value of each: HDD,ETH. Default: the most "
     "frequent.",
 )
-@where_option(
-    "Only trials with this value of a column or configuration key; several values of one key "
-    "are alternatives."
-)
+@where_option()
 @click.option(
     "--ignore",
     multiple=True,
@@ -79,14 +76,12 @@ def command(
     venturi effect disk --where workload=terasort
     venturi effect disk net --baseline HDD,ETH --where workload=terasort
     """
-    from venturi.record.query.checks import require_conditions
-    from venturi.record.query.conditions import conditions_of
+    from venturi.record.query.checks import conditions_for
     from venturi.record.query.selection import Query
     from venturi.web.effects import Question, effects
 
-    given = conditions_of(where)
     with open_repository() as repository:
-        query = Query(require_conditions(repository, given))
+        query = Query(conditions_for(repository, where))
         answer = effects(repository, query, Question(keys, baseline, ignore, level, crude))
         say_left_out(repository, query)
         if html is not None:

@@ -34,8 +34,7 @@ def command() -> None:
 
 @command.command("add")
 @where_option(
-    "Exclude trials with this value of a column or configuration key (also <=, >=; KEY= "
-    "matches a missing value). Several conditions must all hold.",
+    "Exclude trials with this value of a column or configuration key.",
     "texts",
     required=True,
 )
@@ -50,17 +49,13 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
         --reason "the disk of node 3 was failing"
     """
     from venturi.record.access import exclusions
-    from venturi.record.query.checks import near_values, require_conditions
-    from venturi.record.query.conditions import parse_condition
+    from venturi.record.query.checks import conditions_for, near_values
+    from venturi.record.query.conditions import written
 
     with open_repository() as repository:
-        asked = [parse_condition(text) for text in texts]
         # Later trials may bring a value that none has yet.
-        conditions = require_conditions(repository, asked, values=False)
-        named = [
-            text.replace(one.key, two.key, 1)
-            for text, one, two in zip(texts, asked, conditions, strict=True)
-        ]
+        conditions = conditions_for(repository, texts, values=False)
+        named = [text for condition in conditions for text in written(condition)]
         made = exclusions.add(repository, named, login().saying(author), reason)
         if not made.trials:
             click.echo("warning: the rule covers no trial so far", err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import (
-    asked_of,
+    conditions_in,
     counting,
     filter_options,
     open_repository,
@@ -26,7 +26,6 @@ from venturi.record.trial import TERMINAL
 
 if TYPE_CHECKING:
     from venturi.core.errors import VenturiError
-    from venturi.record.query.conditions import Condition
     from venturi.record.query.table_files import TableFormat
     from venturi.record.query.trial_table import TrialTable
     from venturi.record.store.repository import TrialRepository
@@ -98,7 +97,7 @@ def command(
     An archive holds trials with their artifacts, for `venturi import`; importing it twice changes
     nothing. Unfinished trials are skipped and listed.
     """
-    conditions, most = asked_of(options), options["limit"] or None
+    conditions, most = conditions_in(options), options["limit"] or None
     if sum((bool(ids), everything, bool(conditions or most))) != 1:
         raise click.UsageError(
             "say which trials to export: their IDs, --all, or filters such as --workload NAME"
@@ -165,21 +164,21 @@ def _count(data: dict[str, Any]) -> int:
 def _archive(
     repository: TrialRepository,
     ids: tuple[str, ...],
-    conditions: tuple[Condition, ...],
+    conditions: tuple[str, ...],
     most: int | None,
     output: Path,
     *,
     overwrite: bool,
 ) -> dict[str, Any]:
     from venturi.record.importing.exchange import export_trials
-    from venturi.record.query.checks import require_conditions
+    from venturi.record.query.checks import conditions_for
     from venturi.record.query.paging import whole_trials
 
     found = (
         [repository.get(id_) for id_ in ids]
         if ids
         else whole_trials(
-            repository, *require_conditions(repository, conditions), most=most, skip=_say_left_out
+            repository, *conditions_for(repository, conditions), most=most, skip=_say_left_out
         )
     )
     # A trial that the user named isn't left out silently: exporting it is an error.
@@ -199,7 +198,7 @@ def _say_left_out(error: VenturiError) -> None:
 def _table(
     repository: TrialRepository,
     ids: tuple[str, ...],
-    conditions: tuple[Condition, ...],
+    conditions: tuple[str, ...],
     most: int | None,
     *,
     format_: TableFormat,
@@ -207,7 +206,7 @@ def _table(
     samples: bool,
     with_excluded: bool,
 ) -> TrialTable:
-    from venturi.record.query.checks import require_conditions
+    from venturi.record.query.checks import conditions_for
     from venturi.record.query.conditions import Condition, Op
     from venturi.record.query.selection import Query
     from venturi.record.query.table_files import columns_of
@@ -215,8 +214,9 @@ def _table(
 
     if ids:  # named trials are not left out
         whole = tuple(repository.get(id_).id for id_ in ids)
-        conditions, with_excluded = (Condition("id", Op.ONE_OF, whole),), True
-    query = Query(require_conditions(repository, conditions), with_excluded=with_excluded)
+        query = Query((Condition("id", Op.ONE_OF, whole),), with_excluded=True)
+    else:
+        query = Query(conditions_for(repository, conditions), with_excluded=with_excluded)
     with counting("read") as progress:
         table = (
             sample_table(repository, query, most=most, progress=progress)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import (
-    asked_of,
+    conditions_in,
     filter_options,
     open_repository,
     say_left_out,
@@ -35,10 +35,7 @@ _WORKLOAD_WIDTH, _WORKLOAD_WIDTH_WITH_STATE = 26, 18
 @click.command()
 @filter_options(default_limit=50)
 @details_option
-@where_option(
-    "Only trials with this value of a column or configuration key (also <=, >=; KEY= is one "
-    "without a value); several must all hold."
-)
+@where_option()
 @click.option(
     "--sort",
     default="-started_at",
@@ -54,14 +51,16 @@ def command(as_json: bool, **options: Any) -> None:
     shows the end of each id that is unique, and states other than "succeeded"; a pipe gets whole
     ids and all columns.
     """
-    from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.record.query.counting import id_length
+    from venturi.record.query.selection import Query
 
-    query = _query(options)
+    wanted = options["sort"]
+    limit = min(options["limit"] or _ROWS, _ROWS)
     with open_repository() as repository:
-        (sort,) = require_keys(repository, (query.sort,))
-        conditions = require_conditions(repository, query.conditions)
-        query = replace(query, conditions=conditions, sort=sort)
+        (sort,) = require_keys(repository, (wanted.removeprefix("-"),))
+        conditions = conditions_for(repository, conditions_in(options))
+        query = Query(conditions, sort, wanted.startswith("-"), limit)
         rows = _rows(repository, query, options["limit"])
         if not rows:
             say_none_match(repository)
@@ -83,14 +82,6 @@ def command(as_json: bool, **options: Any) -> None:
         more = "--all, --limit and --where show" if shown < len(rows) else "--limit shows"
         click.echo(f"the {first} {shown}; {more} more", err=True)
     next_step(f"venturi show {rows[0].id[-length:] if length else rows[0].id}")
-
-
-def _query(options: dict[str, Any]) -> Query:
-    from venturi.record.query.selection import Query
-
-    sort = options["sort"]
-    limit = min(options["limit"] or _ROWS, _ROWS)
-    return Query(asked_of(options), sort.removeprefix("-"), sort.startswith("-"), limit)
 
 
 def _rows(repository: TrialRepository, query: Query, limit: int) -> list[TrialRow]:

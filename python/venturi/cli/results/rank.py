@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,8 +94,7 @@ def command(
     venturi rank --by net --by disk --where workload=terasort --objective cost \\
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=SSD:0.70
     """
-    from venturi.record.query.checks import require_conditions, require_keys
-    from venturi.record.query.conditions import parse_condition
+    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.record.query.selection import Query
     from venturi.record.query.trial_columns import BELONGING, check_settings
     from venturi.results.ranking.rank_trials import (
@@ -122,13 +120,12 @@ def command(
     if price is not None and whose:
         raise click.UsageError("give either a price or --prices recorded")
     added = _added(plus)
-    query = Query(tuple(parse_condition(text) for text in where))
     with open_repository() as repository:
         if not all(keys) or not keys:
             raise _no_key(repository)
         keys = require_keys(repository, keys)
         check_settings(keys, "by", BELONGING)
-        query = replace(query, conditions=require_conditions(repository, query.conditions))
+        query = Query(conditions_for(repository, where))
         added = recorded_prices(repository, added)
         trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
         say_left_out(repository, query)

@@ -70,13 +70,12 @@ def command(
     \b
     venturi scaling hosts --where workload=terasort --by instance_type --to 12
     """
-    from venturi.record.query.checks import require_conditions, require_keys
-    from venturi.record.query.conditions import conditions_of
+    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.web.api.context import Selection, Services
     from venturi.web.api.results.scaling import scaling
 
     with open_repository() as repository:
-        selection = Selection(require_conditions(repository, conditions_of(where)))
+        selection = Selection(conditions_for(repository, where))
         found = scaling(
             Services(repository),
             selection,

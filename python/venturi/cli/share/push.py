@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from venturi.cli.open_repository import asked_of, counting, filter_options, open_repository
+from venturi.cli.open_repository import conditions_in, counting, filter_options, open_repository
 from venturi.cli.options import DURATION, json_option, print_json, where_option
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
@@ -23,7 +23,6 @@ from venturi.record.trial import TERMINAL, Trial
 if TYPE_CHECKING:
     import httpx
 
-    from venturi.record.query.conditions import Condition
     from venturi.record.store.repository import TrialRepository
 
 _BATCH_TRIALS = 200
@@ -59,7 +58,7 @@ class PushReport:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--all", "everything", is_flag=True, help="Send every finished trial.")
 @filter_options(default_limit=None)
-@where_option("Only trials with this value of a column or configuration key, as in `ls`.")
+@where_option()
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -94,7 +93,7 @@ def command(
     beginning; `last`, `last~1`), by --all, or by the filters of `ls`. Sending a trial twice changes
     nothing, so a batch without an answer is sent again. Exits with 1 if the server refused a trial.
     """
-    conditions = asked_of(options)
+    conditions = conditions_in(options)
     if sum((bool(ids), everything, bool(conditions or options["limit"]))) != 1:
         raise click.UsageError(
             "say which trials to push: their IDs, --all, or filters such as --workload NAME"
@@ -251,17 +250,18 @@ def _is_loopback(host: str) -> bool:
 def _chosen(
     repository: TrialRepository,
     ids: Sequence[str],
-    conditions: tuple[Condition, ...],
+    conditions: tuple[str, ...],
     limit: int | None,
 ) -> list[str]:
     """The ids of the trials to be sent; those that have not ended are left out, and named."""
+    from venturi.record.query.checks import conditions_for
     from venturi.record.query.paging import rows
     from venturi.record.query.selection import Query
 
     if ids:
         return list(dict.fromkeys(repository.get(id_).id for id_ in ids))
     found: list[str] = []
-    query = Query(conditions, limit=1_000, with_excluded=True)
+    query = Query(conditions_for(repository, conditions), limit=1_000, with_excluded=True)
     while True:
         page = rows(repository, query)
         for row in page.rows:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @where_option(
-    "Remove trials with this value of a column or configuration key (also <=, >=; KEY= "
-    "matches a missing value; id=ID is a single trial). Several conditions must all hold.",
+    "Remove trials with this value of a column or configuration key; id=ID is a single trial.",
     "texts",
     required=True,
 )
@@ -46,14 +45,13 @@ def command(
     venturi remove --where experiment=warm-up-of-lab --where "started_at<2026-01-01"
     venturi remove --where id=01JZX3J8V0W4Q6N7T2B5 --reason "disk was failing" --yes
     """
-    from venturi.record.query.checks import require_conditions
-    from venturi.record.query.conditions import parse_condition
+    from venturi.record.query.checks import conditions_for
     from venturi.record.upkeep import removal
 
     if yes and reason is None:
         raise click.UsageError("say why they are removed with --reason TEXT: it stays on record")
     with open_repository() as repository:
-        conditions = require_conditions(repository, map(parse_condition, texts))
+        conditions = conditions_for(repository, texts)
         done: Removal | None = None
         if yes and reason is not None:
             by = login().saying(author)

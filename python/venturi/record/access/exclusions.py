@@ -23,7 +23,7 @@ from venturi.record.access.authors import (
     columns_of,
 )
 from venturi.record.query import selection
-from venturi.record.query.conditions import Op, parse_condition
+from venturi.record.query.conditions import conditions_of
 from venturi.record.query.selection import ExclusionRule, rules_of
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import EXCLUSIONS, microseconds, moment, storable
@@ -147,27 +147,18 @@ def _check_conditions(texts: Sequence[str]) -> None:
     if not 1 <= len(texts) <= CONDITIONS_MAX:
         message = f"{len(texts)} conditions; an exclusion has 1 to {CONDITIONS_MAX}"
         raise _refused(message, "conditions", "to exclude single trials, write id=...")
-    equal: set[str] = set()
     for text in texts:
         if len(text) > CONDITION_CHARACTERS_MAX or not text.isprintable():
             message = (
                 f"a condition must be one line of at most {CONDITION_CHARACTERS_MAX:,} characters"
             )
             raise _refused(message, "conditions")
-        condition = parse_condition(text)
-        if condition.op is Op.ONE_OF:
-            if condition.key in equal:
-                raise _refused(
-                    f"no trial has two values of {condition.key}, and all conditions must hold",
-                    condition.key,
-                    "record an exclusion for each value",
-                )
-            equal.add(condition.key)
+    conditions_of(texts)
 
 
 def _exclusion(connection: sa.Connection, row: Any) -> Exclusion:
     texts = json.loads(row.conditions)
-    rule = ExclusionRule(row.id, tuple(map(parse_condition, texts)))
+    rule = ExclusionRule(row.id, conditions_of(texts))
     covered = sa.select(sa.func.count()).select_from(selection.covered([rule]).subquery())
     return Exclusion(
         row.id,

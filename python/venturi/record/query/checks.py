@@ -13,15 +13,18 @@ import sqlalchemy as sa
 from venturi.core.wording import NAMES_SHOWN, near
 from venturi.record.query.conditions import (
     COLUMNS,
+    LISTS,
     PREFIX,
     Condition,
     Op,
     is_size,
-    parse_condition,
+    joined,
     plain,
     refused,
     setting_of,
     spellings,
+    split_condition,
+    typed_condition,
     written_size,
 )
 from venturi.record.store.repository import TrialRepository
@@ -86,39 +89,33 @@ def require_keys(
     return tuple(dict.fromkeys(map(plain, names)))
 
 
-def require_conditions(
-    repository: TrialRepository, conditions: Iterable[Condition], *, values: bool = True
+def conditions_for(
+    repository: TrialRepository, texts: Iterable[str], *, values: bool = True
 ) -> tuple[Condition, ...]:
-    """`conditions` with the recorded names of their keys.
+    """The conditions that `texts` write, with the recorded names of their keys; see `joined`.
 
     VEN-QUERY-VALUE, with similar names, for a key of no trial, and (unless `values` is false) for a
     text that no trial has, excluded ones included. The value of KEY= may be missing everywhere.
     """
     made = []
-    for condition in conditions:
-        if condition.op is Op.MISSING:
-            made.append(condition)
-            continue
-        (key,) = require_keys(repository, (condition.key,))
-        same = key in (condition.key, plain(condition.key))
-        made.append(condition if same else _renamed(condition, key))
+    for text in texts:
+        key, op, value = split_condition(text)
+        if op is not Op.MISSING:
+            (known,) = require_keys(repository, (key,))
+            key = key if known == plain(key) else known
+        made.append(typed_condition(key, op, value))
+    conditions = joined(made)
     if values and not _empty(repository):
-        for line in near_values(repository, made):
+        for line in near_values(repository, conditions):
             error = refused(line.partition("; ")[0], line.partition("=")[0].rpartition(" ")[2])
             error.hint = line.partition("; ")[2]
             raise error
-    return tuple(made)
+    return conditions
 
 
 def _empty(repository: TrialRepository) -> bool:
     with repository.reading() as connection:
         return connection.execute(sa.select(TRIALS.c.id).limit(1)).first() is None
-
-
-def _renamed(condition: Condition, key: str) -> Condition:
-    """The same condition on `key`, which may be a column of a different type."""
-    given = [parse_condition(f"{key}{condition.op}{value}") for value in condition.values]
-    return Condition(key, condition.op, tuple(value for each in given for value in each.values))
 
 
 def _keys_with(connection: sa.Connection, value: str) -> list[str]:
@@ -162,7 +159,7 @@ def near_values(repository: TrialRepository, conditions: Sequence[Condition]) ->
     """For each condition on a text that no trial has, a sentence with similar texts."""
     with repository.reading() as connection:
         for condition in conditions:
-            if condition.op is not Op.ONE_OF or not isinstance(condition.values[0], str):
+            if condition.op not in LISTS or not isinstance(condition.values[0], str):
                 continue
             given = list(map(text_of, condition.values))
             if condition.key in _WORDS:

@@ -15,7 +15,7 @@ from venturi.record.query.conditions import (
     Condition,
     at_most,
     clause,
-    parse_condition,
+    conditions_of,
     refused,
     setting_of,
 )
@@ -71,7 +71,7 @@ def rules_of(connection: sa.Connection) -> tuple[ExclusionRule, ...]:
 
 @lru_cache(1_000)
 def _parsed(texts: str) -> tuple[Condition, ...]:
-    return tuple(map(parse_condition, json.loads(texts)))
+    return conditions_of(json.loads(texts))
 
 
 def rules_for(connection: sa.Connection, query: Query) -> tuple[ExclusionRule, ...]:

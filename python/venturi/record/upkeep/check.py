@@ -26,7 +26,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import TrialLimits
 from venturi.core.wording import count_of
 from venturi.record.limits import check as check_limits
-from venturi.record.query.conditions import parse_condition
+from venturi.record.query.conditions import conditions_of
 from venturi.record.store.files import TEMPORARY_SUFFIX, is_abandoned, is_open_to_others
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import insert_copies
@@ -244,8 +244,7 @@ def _of_people(connection: sa.Connection) -> Iterator[RepositoryFinding]:
     """Rules and views that cannot be read."""
     for row in connection.execute(sa.select(EXCLUSIONS)):
         try:
-            for text in json.loads(row.conditions):
-                parse_condition(text)
+            conditions_of(json.loads(row.conditions))
             _dates(row.created_at_us, row.revoked_at_us)
         except (ValueError, TypeError, OverflowError, VenturiError) as error:
             yield RepositoryFinding(FindingKind.UNREADABLE, f"exclusion {row.id}", str(error))

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.wording import count_of
-from venturi.record.query.checks import require_conditions, require_keys
+from venturi.record.query.checks import conditions_for, require_keys
 from venturi.record.query.columns import Column, combined
-from venturi.record.query.conditions import parse_condition, refused
+from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
@@ -102,7 +102,7 @@ def recorded_prices(
     for key, value, usd in plus:
         (name,) = require_keys(repository, (key,))
         if value not in DISK_LAYOUTS:
-            require_conditions(repository, (parse_condition(f"{name}={value}"),))
+            conditions_for(repository, (f"{name}={value}",))
         made.append((name, value, usd))
     return tuple(made)
 

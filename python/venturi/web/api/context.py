@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from venturi.core.errors import VenturiError
-from venturi.record.query.checks import require_conditions
-from venturi.record.query.conditions import Condition, conditions_of
+from venturi.record.query.checks import conditions_for
+from venturi.record.query.conditions import Condition
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
@@ -114,8 +114,8 @@ def selection(
     where: Annotated[
         list[str] | None,
         Parameter(
-            description="KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N or KEY= (missing). All must hold; "
-            "several values of one key are alternatives.",
+            description="KEY=VALUE, KEY!=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N, KEY= (missing) or "
+            "KEY!= (present). All must hold; several values of one key are alternatives.",
             max_length=50,
             examples=[["workload=terasort", "elapsed_s<5000"]],
         ),
@@ -123,8 +123,7 @@ def selection(
     excluded: Annotated[bool, Parameter(description="Include excluded trials.")] = False,
 ) -> Selection:
     """The parameters that choose trials."""
-    conditions = require_conditions(services.repository, conditions_of(where or ()))
-    return Selection(conditions, excluded)
+    return Selection(conditions_for(services.repository, where or ()), excluded)
 
 
 SelectionDep = Annotated[Selection, Dependency(selection)]
