@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from venturi.cli.completion import SHELLS
+from venturi.cli.completion import SHELLS, complete_condition
 from venturi.cli.main import cli
 
 
@@ -49,6 +49,11 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:
         f"COMP_WORDS=({words}) COMP_CWORD={len(typed)} && "
         '_venturi_completion venturi && printf "%s\\n" "${COMPREPLY[@]}"'
     )
+    assert sorted(run_bash(script)) == sorted(offered)
+
+
+def run_bash(script: str) -> list[str]:
+    """The words that `script` prints."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", script],
@@ -58,7 +63,41 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:
         env={**os.environ, "PATH": path},
     )
     assert done.stderr == ""
-    assert sorted(done.stdout.split()) == sorted(offered)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("plat", ["platform="]),
+        ("platform=2", ["platform=2 VMs per host"]),
+        ("platform!=bare", ["platform!=bare metal"]),
+        ("engine=s", ["engine=spark"]),
+        ("no_such_key=", []),
+    ],
+)
+def test_conditions_are_completed_from_the_repository(typed: str, offered: list[str]) -> None:
+    assert CliRunner().invoke(cli, ["import", "published"]).exit_code == 0
+    assert [item.value for item in complete_condition(typed)] == offered
+
+
+def test_bash_completes_the_value_of_a_condition(tmp_path: Path) -> None:
+    """Bash would split the word at "=" without the script's own setting."""
+    assert CliRunner().invoke(cli, ["import", "published"]).exit_code == 0
+    script = (
+        'source /dev/stdin <<< "$(venturi completion bash)" && [[ $COMP_WORDBREAKS != *=* ]] && '
+        "COMP_WORDS=(venturi rank --where engine=s) COMP_CWORD=3 && "
+        '_venturi_completion venturi && printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    assert run_bash(script) == ["engine=spark"]
+
+
+def test_a_missing_repository_completes_nothing_and_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "none"))
+    assert complete_condition("disk") == []
+    assert not (tmp_path / "none").exists()
 
 
 def test_verbs_are_offered_without_importing_them() -> None:

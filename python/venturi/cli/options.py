@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from venturi.core import units
 from venturi.core.errors import VenturiError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,8 +109,22 @@ def where_option(
     """Add `--where`, which takes conditions of trials; `names` are further names of the option."""
     metavar = "KEY=VALUE|KEY!=VALUE|KEY<N|KEY>=N"
     return click.option(
-        "--where", *names, multiple=True, metavar=metavar, help=f"{help} {_CONDITIONS}", **more
+        "--where",
+        *names,
+        multiple=True,
+        metavar=metavar,
+        help=f"{help} {_CONDITIONS}",
+        shell_complete=_complete,
+        **more,
     )
+
+
+def _complete(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from venturi.cli.completion import complete_condition
+
+    return complete_condition(incomplete)
 
 
 record_bytes_option: Callable[[F], F] = click.option(
