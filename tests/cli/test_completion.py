@@ -14,6 +14,11 @@ from venturi.cli.completion import SHELLS, complete_condition
 from venturi.cli.main import cli
 
 
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(tmp_path))
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_each_shell_gets_its_script(shell: str) -> None:
     done = CliRunner().invoke(cli, ["completion", shell], prog_name="venturi")
@@ -76,12 +81,14 @@ def run_bash(script: str) -> list[str]:
         ("no_such_key=", []),
     ],
 )
+@pytest.mark.usefixtures("own_home")
 def test_conditions_are_completed_from_the_repository(typed: str, offered: list[str]) -> None:
     assert CliRunner().invoke(cli, ["import", "published"]).exit_code == 0
     assert [item.value for item in complete_condition(typed)] == offered
 
 
-def test_bash_completes_the_value_of_a_condition(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("own_home")
+def test_bash_completes_the_value_of_a_condition() -> None:
     """Bash would split the word at "=" without the script's own setting."""
     assert CliRunner().invoke(cli, ["import", "published"]).exit_code == 0
     script = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import F
+from venturi.cli.options import F, labels_given
 from venturi.cli.progress import progress_bars
 from venturi.core import settings, units
 from venturi.core.errors import VenturiError
@@ -30,11 +30,12 @@ _IDS_SHOWN = 5
 def open_repository(patience_s: float | None = None) -> TrialRepository:
     """Open the repository, and list on stderr the trials that were found interrupted.
 
-    A writer waits for others for at most `patience_s`, as in `Database`.
+    A writer waits for others for at most `patience_s`, as in `Database`. Trials that it adds get
+    the labels of `label_option`.
     """
     from venturi.record.store.repository import TrialRepository
 
-    repository = TrialRepository.open(settings.load(), patience_s=patience_s)
+    repository = TrialRepository.open(settings.load(), patience_s=patience_s, labels=labels_given())
     try:
         for trial in repository.recover():
             assert trial.failure is not None

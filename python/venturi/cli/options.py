@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -93,6 +94,40 @@ wait_option: Callable[[F], F] = click.option(
     is_flag=True,
     help="Wait until no other command is measuring on this host.",
 )
+
+
+_LABELS = "venturi.labels"
+_LABEL = re.compile(r"([A-Za-z][\w.-]{0,63})=(.{1,200})")
+
+
+def _labels(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> None:
+    labels: dict[str, str] = {}
+    for text in texts:
+        parts = _LABEL.fullmatch(text)
+        if parts is None or not text.isprintable():
+            raise click.BadParameter(
+                f"{text[:100]!r} is not KEY=VALUE; a key is a letter and letters, digits, _, . or -"
+            )
+        if labels.setdefault(parts[1], parts[2]) != parts[2]:
+            raise click.BadParameter(f"{parts[1]} has two values")
+    context.meta[_LABELS] = labels
+
+
+label_option: Callable[[F], F] = click.option(
+    "--label",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_labels,
+    expose_value=False,
+    help="Label the new trials, such as commit=4f2a91c; repeatable. Labels are keys of --where, "
+    "but not settings: trials with other labels stay in one repeat group.",
+)
+
+
+def labels_given() -> dict[str, str]:
+    """The labels of the verb's `label_option`; none without that option."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.meta.get(_LABELS, {})
 
 
 _CONDITIONS = (

@@ -467,6 +467,7 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         warnings=_each(_RECORD, "warnings"),
         failure=_RECORD,
         owner=_RECORD,
+        labels=_by_name(_NAME),
     ),
     Workload: _rules(
         name=_NAME, version=_NAME, scale=_NAME, input_bytes=_SIZE, input_records=_SIZE

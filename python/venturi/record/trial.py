@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 
 from venturi.core.errors import FailureClass, VenturiError, class_of
 
-SCHEMA_VERSION = 2
-"""Version of the written records. Version 1 has only a name and facts of each host."""
+SCHEMA_VERSION = 3
+"""Version of the written records. 1 has only a name and facts of each host; 1 and 2 no labels."""
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
@@ -29,6 +29,8 @@ DISTURBED = "VEN-MEASURE-DISTURBED"
 """The code of the warnings that others used the host while a trial executed."""
 CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
 """Samples of other processes' use of the host during a trial; columns have the same names."""
+LABEL = "label."
+"""Prefix of the keys by which labels are searched: the label `commit` is `label.commit`."""
 DISK_ROLES = ("input", "scratch", "output", "replica")
 """The parts that folders play in a trial."""
 # Ids also name folders, so they are plain words. Venturi's own are ULIDs
@@ -336,6 +338,8 @@ class Trial:
 
     `started_at` is None only if an imported source doesn't state it. `elapsed_s` is the timed
     region of the workload, None until it is measured, and where an imported source has only rates.
+    `labels` are the user's own names for it, such as a commit: they aren't settings, so trials with
+    other labels still form one repeat group.
     """
 
     id: str
@@ -358,6 +362,7 @@ class Trial:
     warnings: tuple[TrialWarning, ...] = ()
     failure: Failure | None = None
     owner: Owner | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
@@ -399,6 +404,11 @@ class Trial:
             chosen["layout"] = layout
         text = json.dumps(chosen, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def searchable(self) -> dict[str, Scalar]:
+        """The configuration, and the labels with their prefix."""
+        return {**self.configuration, **{LABEL + key: each for key, each in self.labels.items()}}
 
     @property
     def failure_class(self) -> FailureClass | None:

@@ -226,7 +226,7 @@ ONE_BAD_TRIAL: dict[str, tuple[str, Callable[[Members], Members]]] = {
     "an unknown key": ("VEN-RECORD-SCHEMA", lambda m: swapped(m, b'"seed"', b'"speed"')),
     "an unknown version": (
         "VEN-RECORD-VERSION",
-        lambda m: swapped(m, b'"schema_version":2', b'"schema_version":9'),
+        lambda m: swapped(m, b'"schema_version":3', b'"schema_version":9'),
     ),
     "another id": ("VEN-EXCHANGE-FORMAT", lambda m: swapped(m, b'"trial1"', b'"trial9"')),
     "an id that means the newest trial": (

@@ -15,7 +15,7 @@ from venturi.cli.measure.designs import design_of
 from venturi.cli.measure.measuring import measuring_now, say, this_host
 from venturi.cli.measure.sites import look, require_engines, require_lab, site_of
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import F, json_option, print_json, quiet_option, wait_option
+from venturi.cli.options import F, json_option, label_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.core import settings, toml_file
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
@@ -147,6 +147,7 @@ def check(file: Path, *, as_json: bool) -> None:
 
 @command.command()
 @file_argument
+@label_option
 @wait_option
 @quiet_option
 @json_option
@@ -158,6 +159,7 @@ def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
 @command.command()
 @file_argument
 @click.option("--failed", is_flag=True, help="Also retry trials without retries left.")
+@label_option
 @wait_option
 @quiet_option
 @json_option

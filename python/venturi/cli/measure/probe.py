@@ -34,6 +34,7 @@ from venturi.cli.options import (
     DURATION,
     BytesType,
     json_option,
+    label_option,
     print_json,
     quiet_option,
     wait_option,
@@ -94,6 +95,7 @@ def command() -> None:
 @command.command()
 @record_option
 @experiment_option
+@label_option
 @details_option
 @json_option
 def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
@@ -145,6 +147,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 @watch_options
 @record_option
 @experiment_option
+@label_option
 @verbose_option
 @wait_option
 @quiet_option
@@ -280,6 +283,7 @@ def disk(
 @watch_options
 @record_option
 @experiment_option
+@label_option
 @wait_option
 @quiet_option
 @details_option

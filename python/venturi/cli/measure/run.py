@@ -16,7 +16,15 @@ from venturi.cli.measure.designs import design_of
 from venturi.cli.measure.measuring import records, say
 from venturi.cli.measure.target import ExecutionTarget, execution_target
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.options import (
+    BYTES,
+    DURATION,
+    json_option,
+    label_option,
+    print_json,
+    quiet_option,
+    wait_option,
+)
 from venturi.cli.progress import step
 from venturi.cli.results.compare import group_of, render_comparison
 from venturi.cli.screen import show
@@ -150,6 +158,7 @@ if TYPE_CHECKING:
     help="Number of warm-up repetitions, which don't count.",
 )
 @click.option("--experiment", metavar="NAME", help="Record the trials under this experiment.")
+@label_option
 @click.option(
     "--resume",
     is_flag=True,

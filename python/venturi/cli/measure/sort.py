@@ -19,6 +19,7 @@ from venturi.cli.options import (
     BYTES,
     json_option,
     key_bytes_option,
+    label_option,
     print_json,
     quiet_option,
     record_bytes_option,
@@ -89,6 +90,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--plan-only", is_flag=True, help="Print the sort's plan and exit.")
 @click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
 @click.option("--experiment", metavar="NAME", help="Record the trial under this experiment.")
+@label_option
 @quiet_option
 @json_option
 def command(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.options import DURATION, json_option, label_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
 from venturi.cli.results.import_messages import fields_of
 from venturi.cli.screen import details_option
@@ -104,6 +104,7 @@ def _complete(
     help="With format table: the column that gives a field, such as elapsed_s=seconds or "
     "input_bytes=input_gb:GB; repeatable.",
 )
+@label_option
 @click.option("--watch", is_flag=True, help="Keep importing applications as they finish.")
 @click.option(
     "--every",

@@ -257,6 +257,7 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("cost", _cost(trial)),
         ("network", trial.cluster.network),
         ("experiment", trial.experiment),
+        *((f"label {key}", text) for key, text in trial.labels.items()),
         ("repeat group", f"{trial.group_key}, repetition {trial.repetition}"),
         ("seed", None if trial.seed is None else str(trial.seed)),
         (

@@ -29,7 +29,7 @@ from venturi.record.query.conditions import (
 )
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION, TRIALS, number_of, storable, text_of
-from venturi.record.trial import ProvenanceKind, State
+from venturi.record.trial import LABEL, ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
 
 VALUES_MAX = 10_000  # of a key, among which similar ones are searched
@@ -79,6 +79,9 @@ def require_keys(
                 names.append(key)
                 continue
             known = _settings(connection)
+            if LABEL + key in known:
+                names.append(LABEL + key)
+                continue
             meant = resolve(key.removeprefix(PREFIX), (*COLUMNS, *known, *also))
             if meant is not None:
                 names.append(meant)

@@ -20,7 +20,7 @@ from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidd
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
-from venturi.record.trial import State
+from venturi.record.trial import LABEL, State
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -107,8 +107,8 @@ def trial_columns(repository: TrialRepository, query: Query) -> TrialColumns:
 
 
 def column_for(repository: TrialRepository, found: TrialColumns, key: str) -> Column:
-    """The column of `key` for the trials of `found`, which may be one of `BELONGING` too."""
-    if key not in BELONGING:
+    """The column of `key` for the trials of `found`; also for one of `BELONGING`, and a label."""
+    if key not in BELONGING and not key.startswith(LABEL):
         return found.column(key)
     with repository.reading() as connection:
         serials, columns = read_trials(connection, (), (key,))
@@ -130,8 +130,8 @@ def _selected(every: TrialColumns, places: Integers) -> TrialColumns:
 
 
 def _read(connection: sa.Connection, change: int) -> _CachedColumns:
-    settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
-    names = [PREFIX + key if is_hidden(key) else key for key in settings]
+    keys = connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars()
+    names = [PREFIX + key if is_hidden(key) else key for key in keys if not key.startswith(LABEL)]
     others = ("elapsed_s", "state", "warm_up")
     wanted = (*CHOSEN, *sorted(names), *others)
     serials, found = read_trials(connection, (), wanted, of_records=OF_RECORDS)

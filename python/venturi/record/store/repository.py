@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -64,16 +65,31 @@ class AddReport:
 
 
 class TrialRepository(Closing):
-    """Trials in a database and their artifacts in a folder; a context manager."""
+    """Trials in a database and their artifacts in a folder; a context manager.
 
-    def __init__(self, database: Database, artifacts_dir: Path, limits: TrialLimits) -> None:
+    It gives `labels` to each trial that it adds; of an undated one they are part of its id.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        artifacts_dir: Path,
+        limits: TrialLimits,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
         self._database = database
+        self._labels = labels or {}
         self.artifacts_dir = artifacts_dir
         self.limits = limits
 
     @classmethod
     def open(
-        cls, settings: Settings, *, read_only: bool = False, patience_s: float | None = None
+        cls,
+        settings: Settings,
+        *,
+        read_only: bool = False,
+        patience_s: float | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> TrialRepository:
         """Open the repository of `settings`, created or upgraded where needed.
 
@@ -96,7 +112,7 @@ class TrialRepository(Closing):
         url = settings.database_url or file
         mode = 0o600 if read_only else modes_in(settings.home)[1]
         database = Database(url, read_only=read_only, mode=mode, patience_s=patience_s)
-        return cls(database, settings.home / "artifacts", settings.limits)
+        return cls(database, settings.home / "artifacts", settings.limits, labels)
 
     def close(self) -> None:
         """Closes the database."""
@@ -109,6 +125,7 @@ class TrialRepository(Closing):
         so is being measured now, it is cut as by `save`. `by` is recorded as the person who brought
         it. A trial that was removed for good raises VEN-RECORD-REMOVED.
         """
+        trial = self._labelled(trial)
         if trial.state not in TERMINAL:
             trial = fitted(trial, self.limits)
         with self._database.writing() as connection:
@@ -131,7 +148,7 @@ class TrialRepository(Closing):
         PostgreSQL only other calls of this method do.
         """
         given = added = removed = 0
-        remaining = iter(trials)
+        remaining = map(self._labelled, trials)
         with self._database.writing(alone=True) as connection:
             while batch := list(islice(remaining, _BATCH)):
                 given += len(batch)
@@ -144,6 +161,15 @@ class TrialRepository(Closing):
         if added >= _BATCH:
             self._database.vacuum()
         return AddReport(added, given - added - removed, removed)
+
+    def _labelled(self, trial: Trial) -> Trial:
+        if not self._labels:
+            return trial
+        id_ = trial.id
+        if trial.started_at is None:  # known by its content alone: equal times of two commits
+            text = json.dumps(sorted(self._labels.items()))
+            id_ = f"{id_[:55]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        return replace(trial, id=id_, labels={**trial.labels, **self._labels})
 
     def require_admitted(self, id_: str) -> None:
         """VEN-RECORD-REMOVED if the trial `id_` was removed for good."""

@@ -303,7 +303,7 @@ def record_row(trial: Trial) -> dict[str, Any]:
     """`trial` as a row of `RECORDS`."""
     return {
         "id": trial.id,
-        "configuration": json.dumps(dict(trial.configuration)),
+        "configuration": json.dumps(trial.searchable),
         "record": encode(trial),
     }
 
@@ -369,11 +369,9 @@ def _shortened(text: str) -> str | None:
 
 
 def configuration_rows(serial: int, trial: Trial) -> list[dict[str, Any]]:
-    """The configuration of `trial` as rows of `CONFIGURATION` under the serial number `serial`."""
+    """The configuration and labels of `trial` as rows of `CONFIGURATION` under `serial`."""
     texts = {
-        text_of(key): text_of(value)
-        for key, value in trial.configuration.items()
-        if value is not None
+        text_of(key): text_of(value) for key, value in trial.searchable.items() if value is not None
     }
     return [
         {"trial": serial, "key": key, "text": text, "number": number_of(text)}
