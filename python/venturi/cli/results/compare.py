@@ -11,6 +11,7 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import EXCESS, json_option, print_json, where_option
+from venturi.cli.results.gate import GateOptions, gate_options, run_gate
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import ExitCode
 from venturi.core.wording import count_of
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("groups", nargs=-1, required=True, metavar="GROUP_OR_ID...")
+@click.argument("groups", nargs=-1, metavar="[GROUP_OR_ID]...")
+@gate_options
 @click.option(
     "--metric",
     default="elapsed_s",
@@ -68,6 +70,7 @@ def command(
     why: bool,
     as_json: bool,
     html: PageFile | None,
+    **chosen: Any,
 ) -> ExitCode:
     """Compare repeat groups: which is better, and by how much.
 
@@ -78,6 +81,14 @@ def command(
     With --fail-if-slower, the exit status is the verdict, for continuous integration. It is 4 if a
     group is slower by more than LIMIT. It is 0 if none is, or if the result is undecided.
 
+    With --baseline, trials with equal settings and other labels are compared, for all benchmarks
+    together: the chance of any false alarm stays below 5 %. The exit status is also 3 if a
+    benchmark of the baseline has no result.
+
+    \b
+    venturi run terasort --scale small --repeat 7 --label commit=$GIT_SHA
+    venturi compare --baseline commit=main --fail-if-slower 5%
+
     With --why, give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
     answer says so and doesn't compare times.
     """
@@ -85,6 +96,15 @@ def command(
     from venturi.results.compare.regression import Slowdown, decide
     from venturi.results.compare.repeat_groups import compare_groups
 
+    if chosen["baseline"]:
+        if limit is None or groups or why or html is not None:
+            raise click.UsageError(
+                "--baseline needs --fail-if-slower LIMIT, and no groups, --why or --html"
+            )
+        options = GateOptions(where=where, limit=limit, metric=metric, **chosen)
+        return run_gate(options, as_json=as_json, fail_if_unsure=fail_if_unsure)
+    if not groups or any(chosen.values()):
+        raise click.UsageError("name two groups or trials, or a --baseline to compare with")
     if why:
         if limit is not None or where or len(groups) != 2:
             raise click.UsageError("--why needs two trials, and no --fail-if-slower or --where")
@@ -106,18 +126,22 @@ def command(
             data["slower"] = {"limit": limit, "decisions": decisions}
         print_json(data, comparison.warnings)
     else:
-        if is_first_screen():
-            from venturi.terminal.comparison import comparison_screen
-
-            show(*comparison_screen(comparison))
-        else:
-            show(*render_comparison(comparison))
+        _print(comparison)
         show(*(each.sentence for each in decisions))
         warn(comparison.warnings)
     outcomes = {each.outcome for each in decisions}
     if Slowdown.SLOWER in outcomes:
         return ExitCode.REGRESSION
     return ExitCode.INVALID if fail_if_unsure and Slowdown.CANNOT_TELL in outcomes else ExitCode.OK
+
+
+def _print(comparison: Comparison) -> None:
+    if is_first_screen():
+        from venturi.terminal.comparison import comparison_screen
+
+        show(*comparison_screen(comparison))
+    else:
+        show(*render_comparison(comparison))
 
 
 def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from venturi.core.errors import UsageError, VenturiError
-from venturi.results.compare.repeat_groups import Comparison, GroupResult
+from venturi.results.compare.repeat_groups import Comparison, GroupResult, is_rate
 
 
 class Slowdown(StrEnum):
@@ -15,6 +15,7 @@ class Slowdown(StrEnum):
     SLOWER = "slower"
     NOT_SLOWER = "not slower"
     CANNOT_TELL = "cannot tell"
+    NO_RESULT = "no result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate,
     and of a group without values: a trial that did not run must not pass for fast.
     """
-    if comparison.unit != "s" and not comparison.unit.endswith("/s"):
+    if comparison.unit != "s" and not is_rate(comparison.unit):
         raise UsageError(
             "VEN-COMPARE-GROUPS",
             f"{comparison.metric} is neither a time nor a rate, so it can't show a slowdown",
@@ -72,7 +73,7 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     if comparison.higher_is_better:  # a rate: its time is the inverse
         factor = 1 / factor
         ends = None if ends is None else (1 / ends[1], 1 / ends[0])
-    outcome = _outcome(ends, limit)
+    outcome = outcome_within(ends, limit)
     why = verdict.reason or ""
     failed = {kind: count for kind, count in group.left_out.items() if kind != "warm-up"}
     if outcome is Slowdown.NOT_SLOWER and failed:
@@ -95,7 +96,8 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     return Decision(group.group_key, outcome, factor, low, high, sentence)
 
 
-def _outcome(ends: tuple[float, float] | None, limit: float) -> Slowdown:
+def outcome_within(ends: tuple[float, float] | None, limit: float) -> Slowdown:
+    """Whether a factor with an interval between `ends` (None: without one) is beyond `limit`."""
     if ends is None:
         return Slowdown.CANNOT_TELL
     if ends[0] > limit:

@@ -265,9 +265,14 @@ def _values(trial: Trial, metric: str) -> list[tuple[float, str]]:
     ]
 
 
+def is_rate(unit: str) -> bool:
+    """Whether values in `unit` are an amount per second."""
+    return unit.endswith("/s")
+
+
 def _higher_is_better(unit: str) -> bool | None:
     """Rates are better high, times and sizes low; of another unit nothing is known."""
-    if unit.endswith("/s"):
+    if is_rate(unit):
         return True
     return False if unit in {"s", "B"} else None
 
