@@ -25,12 +25,11 @@ def read(path: Path) -> JobAccount:
 def test_queries_and_what_the_driver_did_for_them(write: Write) -> None:
     sql = "org.apache.spark.sql.execution.ui.SparkListener"
 
-    def plan(*timers: tuple[str, int], deep: int = 0) -> dict[str, Any]:
-        metrics = [{"name": name, "accumulatorId": id_, "metricType": "x"} for name, id_ in timers]
+    def plan(*timers: tuple[str, int]) -> dict[str, Any]:
+        kind = {"metricType": "timing"}
+        metrics = [{"name": name, "accumulatorId": id_} | kind for name, id_ in timers]
         found = {"nodeName": "a", "children": [], "metadata": {}, "metrics": metrics}
-        for _ in range(deep):
-            found = {"nodeName": "b", "children": [found], "metadata": {}, "metrics": []}
-        return found
+        return {"nodeName": "b", "children": [found], "metadata": {}, "metrics": []}
 
     trap = '{"name":"job commit time","accumulatorId":9,'
     begun = {"description": "collect at /home/me/app.py:7", "physicalPlanDescription": trap}
@@ -39,7 +38,7 @@ def test_queries_and_what_the_driver_did_for_them(write: Write) -> None:
             f"{sql}SQLExecutionStart",
             executionId=3,
             **begun,
-            sparkPlanInfo=plan(("metadata time (ms)", 1), ("scan time", 2), deep=300),
+            sparkPlanInfo=plan(("metadata time (ms)", 1), ("scan time", 2)),
             time=2_000,
             modifiedConfigs={},
         ),

@@ -1,52 +1,32 @@
-"""Event logs that another tool wrote again: keys in any order, spaces between them.
+"""Event logs that another tool wrote again, with the keys of an event in another order.
 
-The reader looks for names by patterns before it decodes a line, in the order in which Spark writes
-keys. An object has no order, so `jq -S`, pandas or a JSON library may have changed it.
+The reader finds the kind of an event at the beginning of its line, where Spark writes it. An object
+has no order, so `jq -S`, pandas or a JSON library may have moved it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from venturi.record.importing.streams import OversizedLine
 
 _AS_SPARK = b'{"Event":"'
-# Source: JsonProtocol.scala and SparkPlanInfo: what patterns of the reader expect first.
-_FIRST = (
-    "Event",
-    "executionId",
-    "name",
-    "accumulatorId",
-    "ID",
-    "Name",
-    "Update",
-)
-_METRIC, _AFTER_NAME = b'"accumulatorId"', b'","accumulatorId":'
 
 
-def as_spark_writes(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each line of JSON with its keys in Spark's order; other lines as they are."""
+def with_event_first(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each line of JSON with its event's kind first; other lines as they are."""
     for line in lines:
-        as_spark = line.startswith(_AS_SPARK) and (_METRIC not in line or _AFTER_NAME in line)
-        yield line if as_spark or isinstance(line, OversizedLine) else _reordered(line)
+        as_spark = line.startswith(_AS_SPARK) or isinstance(line, OversizedLine)
+        yield line if as_spark else _with_event_first(line)
 
 
-def _reordered(line: bytes) -> bytes:
+def _with_event_first(line: bytes) -> bytes:
     try:
         event = from_json(line)
     except ValueError:
         return line
     if not isinstance(event, dict) or "Event" not in event:
         return line
-    return to_json(_ordered(event))
-
-
-def _ordered(value: Any) -> Any:
-    if isinstance(value, dict):
-        names = [name for name in _FIRST if name in value]
-        names += [name for name in value if name not in _FIRST]
-        return {name: _ordered(value[name]) for name in names}
-    return [_ordered(each) for each in value] if isinstance(value, list) else value
+    return to_json({"Event": event.pop("Event")} | event)

@@ -29,7 +29,7 @@ from venturi.jobs.logs.columnar import (
 )
 from venturi.jobs.logs.configuration import masked, spark_chosen
 from venturi.jobs.logs.find import SPARK_HINT, spark_logs
-from venturi.jobs.logs.key_order import as_spark_writes
+from venturi.jobs.logs.key_order import with_event_first
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
 from venturi.jobs.logs.spark_caches import Caches
 from venturi.jobs.logs.spark_ends import (
@@ -50,7 +50,7 @@ from venturi.jobs.logs.spark_fields import (
 )
 from venturi.jobs.logs.spark_memory import Memory
 from venturi.jobs.logs.spark_parts import by_application
-from venturi.jobs.logs.spark_plans import LoggedPlans, without_plan
+from venturi.jobs.logs.spark_plans import LoggedPlans, operators_of, without_plan
 from venturi.jobs.logs.spark_queries import (
     DRIVER_VALUES,
     ENDED,
@@ -121,7 +121,7 @@ def accounts(
     """
     text = LogText(log.files, limits)
     told: list[_LogState] = []
-    for application, count, line in by_application(as_spark_writes(text.lines())):
+    for application, count, line in by_application(with_event_first(text.lines())):
         if count == 1 and not _NAME.match(line):
             raise VenturiError(
                 "VEN-INGEST-FORMAT",
@@ -202,21 +202,27 @@ class _LogState:
             self.oversized += 1
             return
         try:
-            event = from_json(without_plan(self.timers.without_accumulables(line)))
+            event = _decoded(self.timers.without_accumulables(line))
         except ValueError:
             self.malformed += 1
             return
         try:
             self.wrong.look(name, event, count)
-            if name in {STARTED, PLAN_CHANGED}:
-                self.queries.note_timers(line)
-                if not self.plans.take(line, first=name == STARTED):
-                    _count(self.skipped, f"{name} (the plan in it)")
+            if name in {STARTED, PLAN_CHANGED} and not self._plan(event, first=name == STARTED):
+                _count(self.skipped, f"{name} (the plan in it)")
             handle(self, event)
         except (KeyError, TypeError, AttributeError):
             self.damaged[name] += 1
         except TooManyError:
             self.damaged[name + TOO_MANY] += 1
+
+    def _plan(self, event: Event, *, first: bool) -> bool:
+        """Takes in the plan of a query's event; False if it can't be read."""
+        if "sparkPlanInfo" not in event:
+            return True
+        query, operators = number(event["executionId"]), operators_of(event["sparkPlanInfo"])
+        self.queries.note_timers(operators or ())
+        return self.plans.take(query, operators, first=first)
 
     def log_start(self, event: Event) -> None:
         self.version = word(event["Spark Version"])
@@ -324,7 +330,7 @@ class _LogState:
             *metrics_of(event.get("Task Metrics"), outcome),
         )
         self.tasks.append(row)
-        self.timers.of_task((row[0], row[1]), str(task_id))
+        self.timers.of_task((row[0], row[1]), str(task_id), info)
         self.ended.add(task_id)
         if self.running.pop(task_id, None) is None and len(self.startless) < _RUNNING:
             self.startless.add(task_id)
@@ -570,6 +576,14 @@ _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
     PROGRESS: lambda told, event: told.batches.take(event),
     TIERED_STORAGE: _LogState.tiered_storage,
 }
+
+
+def _decoded(line: bytes) -> Any:
+    """The event in a line; one of a query whose plan is nested too deeply, without the plan."""
+    try:
+        return from_json(line)
+    except ValueError:
+        return from_json(without_plan(line)) | {"sparkPlanInfo": None}
 
 
 def _count(counter: Counter[str], name: str) -> None:

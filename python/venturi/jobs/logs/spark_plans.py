@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
-
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount, number, word
 from venturi.record.account_kind import SPARK
 from venturi.record.account_tables import OPERATOR_TEXT
@@ -28,8 +26,6 @@ _OPERATORS = 200_000
 _METRICS = 2_000_000
 _VALUES = 1_000_000
 _EVENT = b'{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQL'
-_STARTED = _EVENT + b"ExecutionStart"
-_QUERY = re.compile(rb'"executionId":(\d{1,18}),')
 # Between quotes that no text of a plan can hold unescaped.
 _PLAN, _AFTER_PLAN = b',"sparkPlanInfo":', b'},"time":'
 # `average` is ten times a mean of tasks: it is no sum.
@@ -93,7 +89,9 @@ def _comparable(operators: Iterable[tuple[str, str | None]]) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Operator:
+class Operator:
+    """A node of a plan, below the node `parent`; that of the root is None."""
+
     parent: int | None
     name: str
     text: str | None
@@ -103,16 +101,18 @@ class _Operator:
 
 def without_plan(line: bytes) -> bytes:
     """A query's event without its plan."""
-    place = _place(line) if line.startswith(_EVENT) else None
-    return line if place is None else line[: place.start] + line[place.stop :]
-
-
-def _place(line: bytes) -> slice | None:
-    """Where the plan in an event is, with its name."""
-    if (start := line.find(_PLAN)) < 0:
-        return None
+    if not line.startswith(_EVENT) or (start := line.find(_PLAN)) < 0:
+        return line
     end = line.find(_AFTER_PLAN, start)
-    return slice(start, end + 1 if end >= 0 else len(line.rstrip()) - 1)
+    return line[:start] + line[end + 1 if end >= 0 else len(line.rstrip()) - 1 :]
+
+
+def operators_of(plan: Any) -> list[Operator] | None:
+    """The operators of a decoded plan, each before its children; None if it isn't a plan."""
+    try:
+        return list(_operators(plan))
+    except (ValueError, AttributeError, TypeError):
+        return None
 
 
 class LoggedPlans:
@@ -120,39 +120,34 @@ class LoggedPlans:
 
     def __init__(self) -> None:
         self.changes = PlanChanges()
-        self._plans: dict[int, list[_Operator]] = {}
+        self._plans: dict[int, list[Operator]] = {}
         self._n = self._n_metrics = 0
         self._known: set[int] = set()
         self._of_stages: dict[tuple[Key, int], int] = {}
         self._of_driver: dict[int, int] = {}
 
-    def take(self, line: bytes, *, first: bool) -> bool:
-        """Takes in the plan of the event in `line`, the first one of its query or one that changed;
-        False if it is nested too deeply to be read."""
-        place, query = _place(line), _QUERY.search(line[:200])
-        if place is None or query is None:
-            return True
-        if line.startswith(_STARTED) and int(query[1]) in self._plans:
+    def take(self, query: int, found: list[Operator] | None, *, first: bool) -> bool:
+        """Takes in the operators of the first plan of a query, or of one that changed; False if
+        they are unknown."""
+        if first and query in self._plans:
             return True  # repeated, or out of order
-        try:
-            found = list(_operators(from_json(line[place.start + len(_PLAN) : place.stop])))
-        except (ValueError, AttributeError, TypeError):
-            self.changes.forget(int(query[1]))
+        if found is None:
+            self.changes.forget(query)
             return False
         metrics = sum(len(each.metrics) for each in found)
-        old = self._plans.get(int(query[1]), [])
+        old = self._plans.get(query, [])
         self._n += len(found) - len(old)
         self._n_metrics += metrics - sum(len(each.metrics) for each in old)
         if self._n > _OPERATORS or self._n_metrics > _METRICS:
             self._n -= len(found)
             self._n_metrics -= metrics
-            self._plans.pop(int(query[1]), None)
-            self.changes.forget(int(query[1]))
+            self._plans.pop(query, None)
+            self.changes.forget(query)
             raise TooManyError
-        self._plans[int(query[1])] = found
+        self._plans[query] = found
         self._known.update(id_ for each in found for _, _, id_ in each.metrics)
         note = self.changes.begin if first else self.changes.change
-        note(int(query[1]), ((each.name, each.text) for each in found))
+        note(query, ((each.name, each.text) for each in found))
         return True
 
     def of_stage(self, stage: Key, info: Mapping[str, Any]) -> None:
@@ -228,7 +223,7 @@ class LoggedPlans:
             table.append((query, node, *stage, name, unit, value))
 
 
-def _operators(plan: Any) -> Iterator[_Operator]:
+def _operators(plan: Any) -> Iterator[Operator]:
     """Those of a plan, each before its children."""
     waiting: list[tuple[int | None, Any]] = [(None, plan)]
     place = 0
@@ -236,7 +231,7 @@ def _operators(plan: Any) -> Iterator[_Operator]:
         parent, node = waiting.pop()
         if not isinstance(node, dict):
             raise ValueError("no operator")
-        yield _Operator(
+        yield Operator(
             parent,
             word(node.get("nodeName"), OPERATOR_TEXT) or "unnamed",
             word(node.get("simpleString"), OPERATOR_TEXT),

@@ -7,8 +7,7 @@ are in milliseconds.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from venturi.jobs.failures.messages import condensed
@@ -19,6 +18,7 @@ from venturi.jobs.logs.columnar import (
     row_of,
     word,
 )
+from venturi.jobs.logs.spark_plans import Operator
 from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
@@ -30,16 +30,11 @@ PLAN_CHANGED = f"{_PREFIX}AdaptiveExecutionUpdate"
 DRIVER_VALUES = "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"
 _QUERIES = 100_000
 _TIMERS = 500_000
-# Between quotes that no text of a plan can hold unescaped. 2.x adds the unit, "(ms)".
-_TIMER = re.compile(
-    rb'\{"name":"(job commit time|metadata time|time to build|time to broadcast)(?: \([^"]*\))?",'
-    rb'"accumulatorId":(\d{1,18}),'
-)
 _COLUMNS = {
-    b"job commit time": "commit_ms",
-    b"metadata time": "listing_ms",
-    b"time to build": "broadcast_ms",
-    b"time to broadcast": "broadcast_ms",
+    "job commit time": "commit_ms",
+    "metadata time": "listing_ms",
+    "time to build": "broadcast_ms",
+    "time to broadcast": "broadcast_ms",
 }
 _FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason")
 _SUMS = ("commit_ms", "listing_ms", "broadcast_ms")
@@ -62,10 +57,12 @@ class Queries:
         self._timers: dict[int, str] = {}
         self._values: dict[int, tuple[int, int]] = {}
 
-    def note_timers(self, line: bytes) -> None:
+    def note_timers(self, plan: Iterable[Operator]) -> None:
         """Remembers which accumulators of a plan are timers of the driver."""
-        for name, id_ in _TIMER.findall(line):
-            row_of(self._timers, int(id_), _TIMERS, _COLUMNS[name])
+        for operator in plan:
+            for name, _, id_ in operator.metrics:
+                if name in _COLUMNS:
+                    row_of(self._timers, id_, _TIMERS, _COLUMNS[name])
 
     def begin(self, event: Mapping[str, Any], name: str | None) -> None:
         """A query called `name` begins."""

@@ -16,19 +16,22 @@ from venturi.record.account_kind import SPARK
 if TYPE_CHECKING:
     import polars as pl
 
-# Their names and ends are unescaped, so that no text in the event can be taken for them.
-_ACCUMULABLES = b',"Accumulables":['
+# Their names and ends are unescaped, so that no text in the event can be taken for them. With keys
+# in another order than Spark's, they are decoded.
+_ACCUMULABLES = re.compile(rb',"Accumulables":\[(?=\{"ID":\d+,"Name":"[^"]*","Update":)')
 _AFTER = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
 _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 # 2.x adds " total (min, med, max)" to the names of timers.
-_TIMER = re.compile(
-    rb'"Name":"(time to run Python workers|scan time|data sent to Python workers'
-    rb'|time to (?:update|remove|commit changes))[a-z, ()]*",'
-    rb'"Update":"?(\d{1,15})"?[,}]'
+_DIGITS = 15
+_NAME = (
+    rb"(time to run Python workers|scan time|data sent to Python workers"
+    rb"|time to (?:update|remove|commit changes))[a-z, ()]*"
 )
+_TIMER = re.compile(rb'"Name":"' + _NAME + rb'","Update":"?(\d{1,%d})"?[,}]' % _DIGITS)
+_NAMED = re.compile(_NAME.decode())
 _OF_PYTHON = frozenset({"PythonRDD", "PairwiseRDD"})
-_RUN, _SCAN = b"time to run Python workers", b"scan time"
-_STATE = (b"time to update", b"time to remove", b"time to commit changes")
+_RUN, _SCAN = "time to run Python workers", "scan time"
+_STATE = ("time to update", "time to remove", "time to commit changes")
 
 
 class Timers:
@@ -36,24 +39,32 @@ class Timers:
 
     def __init__(self) -> None:
         self._table = TableBuilder("timers", SPARK)
-        self._noted: dict[bytes, int] = {}
+        self._noted: dict[str, int] = {}
         self._n = 0
 
     def without_accumulables(self, line: bytes) -> bytes:
         """A task's event without its accumulables, of which the timers are noted."""
         self._noted = {}
-        if not line.startswith(_TASK_END) or (start := line.find(_ACCUMULABLES)) < 0:
+        if not line.startswith(_TASK_END) or (found := _ACCUMULABLES.search(line)) is None:
             return line
+        start = found.start()
         for after in _AFTER:
             end = line.find(after, start)
             if end >= 0:
                 for name, value in _TIMER.findall(line, start, end):
-                    self._noted[name] = self._noted.get(name, 0) + int(value)
+                    self._note(name.decode(), value)
                 return line[:start] + line[end + 1 :]
         return line
 
-    def of_task(self, stage: tuple[int, int], task_id: str) -> None:
-        """Keeps the timers of the task in the last event that was cut."""
+    def _note(self, name: str, value: bytes | str | int) -> None:
+        self._noted[name] = self._noted.get(name, 0) + int(value)
+
+    def of_task(self, stage: tuple[int, int], task_id: str, info: Mapping[str, Any]) -> None:
+        """Keeps the timers of the task in the last event, of which `info` is left."""
+        for each in info.get("Accumulables") or ():
+            timer, value = _NAMED.fullmatch(each.get("Name") or ""), str(each.get("Update"))
+            if timer is not None and value.isdecimal() and len(value) <= _DIGITS:
+                self._note(timer[1], value)
         if self._noted:
             ran_ms, scan_ms = self._noted.get(_RUN), self._noted.get(_SCAN)
             state = [self._noted[name] for name in _STATE if name in self._noted]
