@@ -150,6 +150,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT,
             "A history server or object store can't be reached, or its answer is unreadable.",
         ),
+        "VEN-INGEST-UNKNOWN": Code(
+            _INTERRUPTED, "The application ended, but the engine's log doesn't say how."
+        ),
         "VEN-INGEST-UNFINISHED": Code(
             _INTERRUPTED, "An engine's log ends before the application does."
         ),

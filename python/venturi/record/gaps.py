@@ -8,17 +8,20 @@ such a gap has no known cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from venturi.core.wording import count_of
+from venturi.core.wording import count_of, joined
 from venturi.record.job_account import JobAccount
 
 if TYPE_CHECKING:
     import polars as pl
 
 Key = tuple[int, int]
+Span = tuple[float | None, float]
+# Events without which it is still known what held the slots.
+_NO_SLOTS = {"application start", "stage start", "query start", "query end"}
 # Source: TaskSetManager.handleFailedTask; the reason of a stage that was given up.
 _GAVE_UP = re.compile(r"Task (\d{1,9}) in stage \S{1,30} failed (\d{1,6}) times")
 
@@ -28,23 +31,35 @@ class Gaps:
     """Events that are missing from a log.
 
     `spans` are the time ranges in which jobs or their stages are missing: milliseconds since 1970,
-    None for the beginning. `stages` may lack events of tasks, so their counts and sums are lower
-    bounds. The end of each of the `endless` stages isn't recorded, only implied. `dropped` counts
-    missing events by kind.
+    None for the beginning. In those of `queries`, a query with a missing event may have been open.
+    `stages` may lack events of tasks, so their counts and sums are lower bounds. The end of each of
+    the `endless` stages isn't recorded, only implied. `dropped` counts missing events by kind.
     """
 
     n_jobs: int
     n_tasks: int
     n_stages: int
-    spans: tuple[tuple[float | None, float], ...]
+    spans: tuple[Span, ...]
     stages: frozenset[Key]
     endless: frozenset[Key] = frozenset()
     dropped: Mapping[str, int] | None = None
+    queries: tuple[Span, ...] = ()
 
     @property
     def lacks(self) -> bool:
-        """Whether events of recorded stages are missing: slots may only look free or busy."""
-        return bool(self.n_tasks or self.stages or self.endless or self.dropped)
+        """Whether events of stages or executors are missing: slots may only look free or busy."""
+        missing = self.n_jobs or self.n_tasks or self.n_stages or self.stages or self.endless
+        return bool(missing or (self.dropped or {}).keys() - _NO_SLOTS)
+
+    @property
+    def slots_known(self) -> bool:
+        """Whether the log has the start of all executors."""
+        return not (self.dropped or {}).get("executor start")
+
+    @property
+    def plans_known(self) -> bool:
+        """Whether the log has the plans of all queries, and the metrics of all stages."""
+        return not self.endless and not (self.dropped or {}).get("query start")
 
     @property
     def sentence(self) -> str | None:
@@ -55,11 +70,10 @@ class Gaps:
         for kind in ("task start", "task end"):  # tasks without either event count as tasks
             if kind in ends:
                 ends[kind] = max(ends[kind] - self.n_tasks, 0)
-        dropped = [count_of(n, name) for name, n in ends.items() if n]
-        parts = [f"the events of {' and '.join(said)}"] if said else []
-        parts += [" and ".join(dropped)] if dropped else []
+        parts = [f"the events of {joined(said)}"] if said else []
+        parts += [count_of(n, name) for name, n in ends.items() if n]
         if parts:
-            return f"the log lacks {' and '.join(parts)}"
+            return f"the log lacks {joined(parts)}"
         return "the log lacks ends of tasks" if self.stages else None
 
 
@@ -70,24 +84,9 @@ def gaps_of(account: JobAccount) -> Gaps:
     """Return the known gaps of the log of `account`."""
     if not account.kind.can("numbered"):
         return _NONE
-    jobs = [row for row in account.jobs.sort("job_id").rows(named=True) if row["submitted_ms"]]
-    spans: list[tuple[float | None, float]] = []
-    n_jobs, last, ended_ms = 0, -1, None
-    for job in jobs:
-        if job["job_id"] > last + 1:
-            n_jobs += job["job_id"] - last - 1
-            spans.append((ended_ms, job["submitted_ms"]))
-        last = job["job_id"]
-        ended_ms = max(ended_ms or 0, job["ended_ms"] or job["submitted_ms"])
-    there = set(account.stages["stage_id"].to_list())
-    without = [
-        (job["submitted_ms"], job["ended_ms"])
-        for job in jobs
-        if job["outcome"] == "succeeded"
-        and job["ended_ms"] is not None
-        and job["stage_ids"]
-        and max(job["stage_ids"]) not in there
-    ]
+    n_jobs, spans = _jobs_missing(account)
+    n_stages, without = _stages_missing(account)
+    spans += without
     missing = missing_tasks(account.stages, account.tasks)
     n_tasks = max(hole(account.tasks), sum(missing.values()))
     stages = account.stages.select("stage_id", "attempt", "outcome", "end_by").rows()
@@ -97,7 +96,7 @@ def gaps_of(account: JobAccount) -> Gaps:
     dropped = {name: n for name, n in account.reading.dropped.items() if n}
     if n_tasks > sum(missing.values()):
         partial |= _around_holes(account)
-    if n_jobs or without or n_tasks or partial or dropped:
+    if n_jobs or n_stages or n_tasks or partial or dropped:
         # Stages that aren't proven complete may lack events, too.
         partial |= {(stage, attempt) for stage, attempt, what, _ in stages if what != "succeeded"}
         partial |= _open(account)
@@ -109,12 +108,60 @@ def gaps_of(account: JobAccount) -> Gaps:
     return Gaps(
         n_jobs,
         n_tasks,
-        len(without),
-        (*spans, *without),
+        n_stages,
+        tuple(spans),
         frozenset(partial),
         frozenset(endless),
         dropped,
+        tuple(_open_queries(account)),
     )
+
+
+def _jobs_missing(account: JobAccount) -> tuple[int, list[Span]]:
+    """The number of jobs without any event, and when the jobs were that have no start."""
+    n_jobs, last, ended_ms, named = 0, -1, None, -1
+    spans: list[Span] = []
+    for job in account.jobs.sort("job_id").rows(named=True):
+        began_ms = job["submitted_ms"] or job["ended_ms"]
+        if began_ms and (job["job_id"] > last + 1 or job["submitted_ms"] is None):
+            spans.append((ended_ms, began_ms))
+        n_jobs += job["job_id"] - last - 1
+        last = job["job_id"]
+        ended_ms = max(ended_ms or 0, job["ended_ms"] or began_ms or 0) or None
+        named = max([named, *(job["stage_ids"] or ())])
+    until_ms = account.application.ended_ms
+    later = max(account.stages["stage_id"], default=-1) > named
+    if later and account.reading.dropped.get("job start") and until_ms is not None:
+        spans.append((ended_ms, until_ms))  # of the last job
+    return n_jobs, spans
+
+
+def _stages_missing(account: JobAccount) -> tuple[int, list[Span]]:
+    """The number of stages that ran and have no event, and the spans of their jobs."""
+    there = set(account.stages["stage_id"].to_list())
+    missing = set(account.tasks["stage_id"].unique().to_list()) - there
+    spans: list[Span] = []
+    rows = account.jobs.select("submitted_ms", "ended_ms", "outcome", "stage_ids").rows()
+    for from_ms, ended_ms, outcome, ids in rows:
+        if ids and outcome == "succeeded" and max(ids) not in there:
+            missing.add(max(ids))
+        to_ms = ended_ms or account.application.ended_ms
+        if from_ms and to_ms and not missing.isdisjoint(ids or ()):
+            spans.append((from_ms, to_ms))
+    return len(missing), spans
+
+
+def _open_queries(account: JobAccount) -> Iterator[Span]:
+    """When queries without a recorded start or end may have been open."""
+    until_ms = account.application.ended_ms
+    if account.queries is None or until_ms is None:
+        return
+    began_ms = None
+    rows = account.queries.sort("query_id").select("submitted_ms", "ended_ms", "outcome").rows()
+    for from_ms, to_ms, outcome in rows:
+        if from_ms is None or (to_ms is None and outcome is None):
+            yield from_ms or began_ms, to_ms or until_ms
+        began_ms = from_ms or began_ms
 
 
 def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int]:
@@ -199,14 +246,13 @@ def _around_holes(account: JobAccount) -> set[Key]:
     edges = tasks.with_columns(
         before_ms=pl.col("launched_ms").shift(1), step=pl.col("number").diff().fill_null(1)
     ).filter(pl.col("step") > 1)
-    spans = account.stages.select("stage_id", "attempt", "submitted_ms", "ended_ms").rows()
+    edges = edges.select("before_ms", "launched_ms").sort("before_ms")
+    from_ms, to_ms = edges["before_ms"].to_numpy(), edges["launched_ms"].cum_max().to_numpy()
     found = set()
-    for from_ms, to_ms in edges.select("before_ms", "launched_ms").rows():
-        found |= {
-            (stage_id, attempt)
-            for stage_id, attempt, submitted_ms, ended_ms in spans
-            if submitted_ms is not None
-            and submitted_ms <= to_ms
-            and (ended_ms is None or ended_ms >= from_ms)
-        }
+    columns = ("stage_id", "attempt", "submitted_ms", "ended_ms")
+    for stage_id, attempt, submitted_ms, ended_ms in account.stages.select(columns).rows():
+        # The holes that begin before it ends: the last one of them to end.
+        n = len(from_ms) if ended_ms is None else from_ms.searchsorted(ended_ms, "right")
+        if n and submitted_ms is not None and submitted_ms <= to_ms[n - 1]:
+            found.add((stage_id, attempt))
     return found

@@ -170,9 +170,9 @@ class JobAccount:
     @property
     def outcome_unknown(self) -> bool:
         """Whether the application ended, and the event that says how is missing."""
-        application = self.application
-        unfinished = application.outcome == "unfinished" and application.end_recorded
-        return unfinished and any(self.reading.dropped.values())
+        dropped = self.reading.dropped
+        ended = self.application.end_recorded or dropped.get("application end")
+        return bool(self.application.outcome == "unfinished" and ended and any(dropped.values()))
 
     @property
     def began_s(self) -> float | None:

@@ -60,6 +60,8 @@ class State(StrEnum):
     FAILED = "failed"
     INVALID = "invalid"
     INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+    """It ended, and its imported source doesn't say how."""
 
 
 _ENDINGS = frozenset({State.FAILED, State.INVALID, State.INTERRUPTED})
@@ -72,6 +74,7 @@ SUCCESSORS: Mapping[State, frozenset[State]] = {
     State.FAILED: frozenset(),
     State.INVALID: frozenset(),
     State.INTERRUPTED: frozenset(),
+    State.UNKNOWN: frozenset(),
 }
 TERMINAL = frozenset(state for state, after in SUCCESSORS.items() if not after)
 
@@ -373,7 +376,7 @@ class Trial:
                 raise ValueError("only an imported trial may lack started_at")
         elif self.started_at.tzinfo is None:
             raise ValueError("started_at has no time zone; use UTC")
-        if (self.state in _ENDINGS) != (self.failure is not None):
+        if (self.state in _ENDINGS | {State.UNKNOWN}) != (self.failure is not None):
             raise ValueError(f"state {self.state} and failure {self.failure} contradict each other")
         imported = self.provenance.kind is ProvenanceKind.IMPORTED
         if self.state is State.SUCCEEDED and self.elapsed_s is None and not imported:

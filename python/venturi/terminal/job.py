@@ -93,7 +93,7 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]
     )
     longest = sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]
     # An operator's timers are recorded with the ends of its stages and their tasks.
-    whole = not line.gaps.endless
+    whole = line.gaps.plans_known
     for stage in (each for each in longest if whole and not each.partial):
         for each in line.plans.of_stage(stage.key):
             for timer, time_s in line.plans.timed_in(each, stage.key).items():
@@ -166,7 +166,8 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
     application = account.application
     rows = []
     if application.outcome != "succeeded":
-        rows.append(("application", f"{application.outcome}: {application.reason or '—'}"))
+        how = "cannot tell how it ended" if account.outcome_unknown else application.outcome
+        rows.append(("application", f"{how}: {application.reason or '—'}"))
     for stage in analysis.stages:
         if (said := cause_line(stage.reason)) is not None:
             known = any(said in text for _, text in rows)

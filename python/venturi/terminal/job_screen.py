@@ -66,12 +66,16 @@ def failed_queries(account: JobAccount) -> list[str]:
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
     failed = failed_queries(account)
-    state = "outcome unknown" if account.outcome_unknown else trial.state.value
-    if failed and trial.state is State.SUCCEEDED:
-        state = f"ended, {count_of(len(failed), 'query', 'queries')} failed"
+    state = "outcome unknown" if trial.state is State.UNKNOWN else trial.state.value
+    unknown = account.reading.dropped.get("query end", 0)
+    if (failed or unknown) and trial.state is State.SUCCEEDED:
+        n = count_of(len(failed) or unknown, "query", "queries")
+        least = "at least " if unknown else ""
+        state = f"ended, {least}{n} failed" if failed else f"ended, outcome of {n} unknown"
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
-    begun = account.application.started_ms is not None
-    time = at_least(format_duration(analysis.elapsed_s), not begun)
+    dropped = account.reading.dropped
+    cut = account.application.started_ms is None or bool(dropped.get("application end"))
+    time = at_least(format_duration(analysis.elapsed_s), cut)
     tail = f" · {engine} · {time} · {state}"
     return shorten_to(trial.workload.name, SCREEN_WIDTH - len(tail)) + tail
 

@@ -58,8 +58,8 @@ def unfinished_tasks(stages: Sequence[Stage]) -> Table:
 def critical_path(analysis: Analysis) -> Table:
     """The steps of the critical path, the driver's among them."""
     labels = {stage.key: stage for stage in analysis.stages}
-    if any(stage.end_by is not None for stage in analysis.stages):
-        return table("step")  # it is unknown when stages ended
+    if analysis.driver_s is None or any(stage.end_by is not None for stage in analysis.stages):
+        return table("step")  # it is unknown which stages ran, or when they ended
     made = table("step", "name", "from", "took", left=2, prose=("name",))
     steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
     for step in steps[:SHOWN_STAGES]:
@@ -84,7 +84,10 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
                 "took": _took(stage),
                 "tasks": format_count(stage.n_tasks),
                 "attempts": at_least(_attempts(stage), stage.partial),
-                "concurrent": at_least(f"{stage.at_once:,}", stage.partial),
+                # The driver learns of ends late: without known slots, tasks only seem to overlap.
+                "concurrent": UNKNOWN
+                if stage.waves is None and (stage.offered_slots is None or not stage.partial)
+                else at_least(f"{stage.at_once:,}", stage.partial),
                 "slots": format_count(stage.offered_slots),
                 "waves": UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
                 "slot use": format_share(stage.slot_use),

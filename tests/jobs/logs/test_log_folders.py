@@ -10,11 +10,12 @@ import pytest
 from venturi.core.errors import VenturiError
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
-from venturi.jobs.logs.trial import lost
+from venturi.jobs.logs.trial import lost, trial_of
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.timeline import timeline
 from venturi.jobs.whatif.outlook import outlooks
 from venturi.record.importing.recognise import recognise
+from venturi.record.trial import State
 
 TINY = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "tiny.log"
 
@@ -110,6 +111,23 @@ def test_a_single_part_says_which_are_missing(tmp_path: Path) -> None:
     path = rolled(tmp_path / "a", 3) / "events_3_app-1"
     (log,) = spark_logs(path)
     assert log.missing == "parts 1 and 2 of the rolling log are missing (events_1_...)"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "state"), [((1, 2, 3, 5), State.SUCCEEDED), ((1, 2, 3, 4), State.UNKNOWN)]
+)
+def test_an_application_that_ended_is_not_interrupted(
+    numbers: tuple[int, ...], state: State, tmp_path: Path
+) -> None:
+    """Its end is recorded, or its status file says so."""
+    (log,) = spark_logs(rolled(tmp_path / "a", *numbers))
+    trial = trial_of(spark.read(log))
+    assert trial.state is state
+    if state is State.UNKNOWN:
+        assert trial.failure is not None
+        assert "the end of the rolling log is missing (events_5_...)" in trial.failure.message
+        (tmp_path / "a/appstatus_app-1").rename(tmp_path / "a/appstatus_app-1.inprogress")
+        assert trial_of(spark.read(*spark_logs(tmp_path / "a"))).state is State.INTERRUPTED
 
 
 def test_a_folder_with_the_status_alone_is_an_error(tmp_path: Path) -> None:

@@ -137,3 +137,58 @@ def test_samples_of_a_log_with_missing_ends_are_unknown(tmp_path: Path) -> None:
     assert run_time.missing_reason == "the log lacks 1 task end; the recorded part is 8 s"
     assert samples["task_attempts"].value is None
     assert samples["jobs"].value == 1.0
+
+
+def two_queries() -> SparkLog:
+    log = SparkLog()
+    log.executor("1", 2, 1)
+    for query in (0, 1):
+        begin = 10 + 20 * query
+        log.query(query, begin, begin + 15)
+        log.job(query, begin + 1, begin + 10, [query], query=query)
+        log.stage(query, begin + 1, begin + 10, 2)
+        for _ in range(2):
+            log.task(query, begin + 1, begin + 10)
+    log.end(50)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [
+        ("SQLExecutionStart", "query start"),
+        ("SQLExecutionEnd", "query end"),
+        ("JobStart", "job start"),
+        ("StageSubmitted", "stage start"),
+        ("ExecutorAdded", "executor start"),
+        ("ApplicationStart", "application start"),
+    ],
+)
+def test_an_event_that_others_prove_missing_is_counted(
+    kind: str, missing: str, tmp_path: Path
+) -> None:
+    log = two_queries()
+    assert not any(log.account(tmp_path).reading.dropped.values())
+    place = max(place for place, each in enumerate(log.lines) if f"Listener{kind}" in str(each))
+    del log.lines[place]
+    account = log.account(tmp_path)
+    assert {kind: n for kind, n in account.reading.dropped.items() if n} == {missing: 1}
+    assert f"1 {missing}" in str(timeline(account).gaps.sentence)
+    assert account.application.outcome == "succeeded"
+
+
+def test_the_time_of_a_query_without_an_end_is_unknown(tmp_path: Path) -> None:
+    log = two_queries()
+    log.lines = [each for each in log.lines if b"SQLExecutionEnd" not in each]
+    account = log.account(tmp_path)
+    analysis = analyse(account)
+    assert "planning queries" not in analysis.verdict.shares
+    assert headline(trial_of(account), account, analysis).endswith("outcome of 2 queries unknown")
+
+
+def test_without_the_start_of_an_executor_no_slots_are_idle(tmp_path: Path) -> None:
+    log = two_queries()
+    log.lines = [each for each in log.lines if b"ExecutorAdded" not in each]
+    analysis = analyse(log.account(tmp_path))
+    assert "idle slots" not in analysis.verdict.shares
+    assert all(stage.slot_use is None for stage in analysis.stages)

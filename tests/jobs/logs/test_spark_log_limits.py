@@ -114,9 +114,7 @@ def test_rows_beyond_what_a_table_holds_are_counted(
     tables = (account.jobs, account.stages, account.executors)
     assert sorted(map(len, tables)) == [0, 0, 3]
     assert account.reading.lost
-    assert list(lost(account.reading)) == [
-        f"2 events SparkListener{name} are too many and were left out"
-    ]
+    assert f"2 events SparkListener{name} are too many and were left out" in lost(account.reading)
     if made is job:
         assert account.application.outcome == "unfinished"
         assert account.application.reason == "it has more than the 3 jobs that are read"

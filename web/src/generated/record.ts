@@ -9,7 +9,8 @@ export type State =
   | "succeeded"
   | "failed"
   | "invalid"
-  | "interrupted";
+  | "interrupted"
+  | "unknown";
 
 export interface Artifact {
   kind: "series" | "log" | "manifest" | "other";

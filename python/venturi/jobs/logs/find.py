@@ -47,7 +47,7 @@ def spark_logs(path: Path) -> list[Log]:
         segments = [file for file in files if _SEGMENT.fullmatch(file.name)]
         for application in dict.fromkeys(map(_application, segments)):
             own = [file for file in segments if _application(file) == application]
-            logs.append(_segments(own[0] if len(own) == 1 else folder, own))
+            logs.append(_segments(own[0] if len(own) == 1 else folder, own, files))
         files = [each for each in files if each not in segments]
         files = [each for each in files if not each.name.startswith(_STATUS)]
         parts = _cut_off(files)
@@ -88,7 +88,7 @@ def _single(path: Path) -> Log:
     """A missing file is reported when it is opened."""
     refuse_special(path, FormatKind.LOG.value)
     if _SEGMENT.fullmatch(path.name):
-        return _segments(path, [path])
+        return _segments(path, [path], _entries(path.parent))
     return Log(path, (path,))
 
 
@@ -137,7 +137,7 @@ def _rolling(folder: Path) -> Log:
             where={"folder": str(folder)},
             hint=SPARK_HINT,
         )
-    return _segments(folder, segments)
+    return _segments(folder, segments, entries)
 
 
 def _application(segment: Path) -> str:
@@ -146,8 +146,8 @@ def _application(segment: Path) -> str:
     return match[2].partition(".")[0]
 
 
-def _segments(path: Path, segments: list[Path]) -> Log:
-    """The rolling log called `path`, of which `segments` exist."""
+def _segments(path: Path, segments: list[Path], entries: list[Path]) -> Log:
+    """The rolling log called `path`, of which `segments` exist; its status is among `entries`."""
     whole: dict[int, Path] = {}
     compacted: dict[int, Path] = {}
     for segment in segments:
@@ -160,7 +160,10 @@ def _segments(path: Path, segments: list[Path]) -> Log:
     files += [whole[number] for number in later]
     last = max(later, default=first)
     missing, n_missing = _missing(sorted({*range(first + 1, last + 1)} - {*later}))
-    return Log(path, tuple(files), missing, n_missing, bool(compacted))
+    # Spark renames it when the application ends.
+    ended = f"{_STATUS}{_application(segments[0])}" in {each.name for each in entries}
+    after = f"events_{last + 1}_..." if ended else None
+    return Log(path, tuple(files), missing, n_missing, bool(compacted), after)
 
 
 def _missing(numbers: list[int]) -> tuple[str | None, int]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.failures.messages import condensed, headline
+from venturi.jobs.failures.messages import condensed
 from venturi.jobs.logs.columnar import (
     TOO_MANY,
     TableBuilder,
@@ -29,7 +30,6 @@ from venturi.jobs.logs.columnar import (
 )
 from venturi.jobs.logs.configuration import masked, spark_chosen
 from venturi.jobs.logs.find import SPARK_HINT, spark_logs
-from venturi.jobs.logs.key_order import with_event_first
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
 from venturi.jobs.logs.spark_caches import Caches
 from venturi.jobs.logs.spark_ends import (
@@ -39,7 +39,14 @@ from venturi.jobs.logs.spark_ends import (
     outcome_of,
     repeated,
 )
+from venturi.jobs.logs.spark_evidence import (
+    application_outcome,
+    missing_of_queries,
+    missing_parts,
+    missing_starts,
+)
 from venturi.jobs.logs.spark_fields import (
+    NAME_CHARACTERS,
     NO_METRICS,
     NumberSet,
     WrongTypes,
@@ -47,9 +54,10 @@ from venturi.jobs.logs.spark_fields import (
     identity_of,
     metrics_of,
     reason_of,
+    tier_rows,
 )
 from venturi.jobs.logs.spark_memory import Memory
-from venturi.jobs.logs.spark_parts import by_application
+from venturi.jobs.logs.spark_parts import by_application, with_event_first
 from venturi.jobs.logs.spark_plans import LoggedPlans, operators_of, without_plan
 from venturi.jobs.logs.spark_queries import (
     DRIVER_VALUES,
@@ -70,7 +78,6 @@ from venturi.record.job_account import (
     AccountReading,
     Application,
     JobAccount,
-    Outcome,
 )
 
 if TYPE_CHECKING:
@@ -89,6 +96,7 @@ Progress = Callable[[int], None]
 find = spark_logs
 _NAME = re.compile(rb'\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
 _PREFIX = "SparkListener"
+_SUBMITTED = f"{_PREFIX}StageSubmitted"
 # Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.
 _KNOWN = re.compile(
     r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManagerRemoved"
@@ -105,8 +113,8 @@ _JOBS = _STAGES = 100_000
 _EXECUTORS = 20_000
 _TIERS = 500_000
 _IDS = 2_000_000  # of stages that jobs and stages name, in all
-_NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
+_MILLISECOND_DIGITS = 13  # of a time from 2001 to 2286
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
 
 
@@ -131,6 +139,7 @@ def accounts(
             )
         while application >= len(told):
             told.append(_LogState())
+        told[application].file = text.reading
         told[application].take(line, count)
         if progress is not None and count % _STEP == 1:
             progress(text.text_bytes)
@@ -184,6 +193,10 @@ class _LogState:
     batches: Batches = field(default_factory=Batches)
     last_ms: int | None = None
     startless: set[int] = field(default_factory=set)
+    file: Path | None = None
+    """The one that the events are from."""
+    last_of_jobs: Path | None = None
+    """The one with the last events of jobs."""
 
     def take(self, line: bytes, count: int) -> None:
         """Takes in the event that `line` is, the `count`th of the log."""
@@ -278,9 +291,11 @@ class _LogState:
         parent_ids = [number(each) for each in info.get("Parent IDs") or ()]
         self._saw(ended_ms or info.get("Submission Time"))
         stage = row_of(self.stages, key, _STAGES, {})
+        if event["Event"] == _SUBMITTED:
+            stage["began"] = True
         if ended_ms is None and stage.get("ended_ms") is not None:
             return  # out of order: its end came first
-        if not stage:
+        if "name" not in stage:
             self.timers.of_stage(key, info)
         stage |= {
             "name": call_site(info.get("Stage Name")),
@@ -342,7 +357,7 @@ class _LogState:
     def executor_added(self, event: Event) -> None:
         info = event["Executor Info"]
         executor = row_of(
-            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+            self.executors, str(event["Executor ID"])[:NAME_CHARACTERS], _EXECUTORS, {}
         )
         executor |= {
             "host": word(info.get("Host")),
@@ -353,7 +368,7 @@ class _LogState:
     def executor_removed(self, event: Event) -> None:
         self._saw(event.get("Timestamp"))
         executor = row_of(
-            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+            self.executors, str(event["Executor ID"])[:NAME_CHARACTERS], _EXECUTORS, {}
         )
         # A lost connection may be followed by the exit code, which says more, but comes later.
         executor.setdefault("removed_ms", moment(event.get("Timestamp")))
@@ -377,6 +392,7 @@ class _LogState:
 
     def driver_values(self, event: Event) -> None:
         query = number(event["executionId"])
+        self.queries.mention(event)
         for id_, value in event["accumUpdates"]:
             if (known := amount(value)) is not None:
                 self.queries.driver_value(query, id_, known)
@@ -384,7 +400,7 @@ class _LogState:
 
     def tiered_storage(self, event: Event) -> None:
         account = event["account"]
-        rows = list(_tier_rows(account))
+        rows = list(tier_rows(account))
         if self.tier_rows + len(rows) > _TIERS:
             raise TooManyError
         self.tier_rows += len(rows)
@@ -398,6 +414,7 @@ class _LogState:
             self.jobs_left_out = True
             raise
         job.setdefault("outcome", "unfinished")
+        self.last_of_jobs = self.file
         return job
 
     def _keep_ids(self, row: dict[str, Any], name: str, stage_ids: list[int]) -> None:
@@ -417,16 +434,16 @@ class _LogState:
         """The account, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
-        tasks, queries = self._tasks(), self.queries.table()
+        tasks, ended = self._tasks(), self.end is not None or log.after is not None
         configuration = masked(self.environment.get("Spark Properties"))
         dropped = add_ends(
             self.jobs,
             self.stages,
             tasks,
-            queries,
+            self.queries.rows,
             n_failures=most_failures(configuration),
-            ended=self.end is not None,
-            dropped=bool(self.startless) or hole(tasks) > 0,
+            ended=ended,
+            dropped=self.end is None or bool(self.startless) or hole(tasks) > 0,
         )
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
@@ -437,9 +454,18 @@ class _LogState:
             row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
             stages.append(row)
         stage_table = stages.finish()
-        dropped |= {"log part": log.n_missing} | missing_events(
-            stage_table, tasks, len(self.startless)
-        )
+        dropped |= {
+            "log part": log.n_missing,
+            "application start": int(not self.start),
+            "application end": int(ended and self.end is None),
+        }
+        dropped |= missing_events(stage_table, tasks, len(self.startless))
+        if not log.compacted:
+            used = tasks["executor_id"].drop_nulls().unique().to_list()
+            dropped |= missing_starts(self.jobs, self.stages, self.executors, used)
+            dropped |= missing_of_queries(
+                self.queries.rows, self.jobs, ended=ended, streams=self.batches.some
+            )
         executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():
             executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
@@ -458,7 +484,9 @@ class _LogState:
                 oversized=self.oversized,
                 wrong=self.wrong.told(),
                 dropped=dropped,
-                truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
+                truncated=missing_parts(log, self.end)
+                or text.truncated
+                or (_COMPACTED if log.compacted else None),
             ),
             jobs=jobs.finish(),
             stages=stage_table,
@@ -466,7 +494,7 @@ class _LogState:
             executors=executors.finish(),
             configuration=configuration,
             chosen=spark_chosen(configuration),
-            queries=queries,
+            queries=self.queries.table(),
             operators=self.plans.operators(),
             operator_metrics=self.plans.metrics(),
             plan_changes=self.plans.changes.table(),
@@ -491,18 +519,24 @@ class _LogState:
         return tasks.with_columns(reason=reason)
 
     def _application(self, text: LogText, log: Log) -> Application:
-        outcome, reason = self._outcome(log)
+        outcome, reason = application_outcome(
+            self.end, self.jobs, self.stages, log, self.last_of_jobs
+        )
+        if outcome != "failed" and self.jobs_left_out:
+            outcome, reason = "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
         properties = self.environment.get("Spark Properties")
         named = properties if isinstance(properties, dict) else {}
         jvm = self.environment.get("JVM Information")
+        began = str(named.get("spark.app.startTime"))  # from 3.0 on
         return Application(
-            id=word(self.start.get("App ID")) or text.files[0].name,
+            id=word(self.start.get("App ID") or named.get("spark.app.id")) or text.files[0].name,
             name=word(self.start.get("App Name") or named.get("spark.app.name")) or "unnamed",
             engine=SPARK.engine,
             engine_version=self.version or "unknown",
             attempt=word(self.start.get("App Attempt ID")),
             user=word(self.start.get("User")),
-            started_ms=moment(self.start.get("Timestamp")),
+            started_ms=moment(self.start.get("Timestamp"))
+            or (int(began) if began.isdecimal() and len(began) == _MILLISECOND_DIGITS else None),
             ended_ms=self.last_ms if self.end is None else moment(self.end.get("Timestamp")),
             outcome=outcome,
             reason=reason,
@@ -511,39 +545,7 @@ class _LogState:
             java_version=word(jvm.get("Java Version")) if isinstance(jvm, dict) else None,
         )
 
-    def _outcome(self, log: Log) -> tuple[Outcome, str | None]:
-        if self.end is None or log.missing is not None:
-            return "unfinished", log.missing or "the log ends before the application does"
-        code = whole(self.end.get("ExitCode"))
-        if failure := self._failure(code, log):
-            return "failed", failure
-        if self.stages and not self.jobs:
-            return "unfinished", "the log has stages but no job: it lacks events"
-        if self.jobs_left_out:
-            return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
-        for job_id, job in self.jobs.items():
-            # A program continues after a job that succeeded, so only the last one is open.
-            lost = job["outcome"] is None and job_id == max(self.jobs)
-            if lost or job["outcome"] == "unfinished":
-                return "unfinished", f"no end of job {job_id} is recorded"
-        return "succeeded", None
 
-    def _failure(self, code: int | None, log: Log) -> str | None:
-        """Spark records no exit status before 4.0: an application is as good as its jobs."""
-        if code:
-            return f"the application ended with exit status {code}"
-        if code is None and not self.jobs and not self.stages and not log.compacted:
-            return "the application ended without a job, and its exit status is not recorded"
-        for job_id, job in self.jobs.items():
-            if job["outcome"] == "failed":
-                return f"job {job_id} failed: {headline(job['reason'])}"
-        last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
-        if last is not None and last["outcome"] == "canceled":
-            return f"its last job was canceled: {headline(last['reason'])}"
-        return None
-
-
-_KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
 _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids", "query_id")
 _STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason", "end_by")
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
@@ -569,7 +571,7 @@ _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
 } | {
     STARTED: _LogState.query_start,
     ENDED: _LogState.query_end,
-    PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan matter
+    PLAN_CHANGED: lambda told, event: told.queries.mention(event),
     DRIVER_VALUES: _LogState.driver_values,
     _PREFIX + "BlockUpdated": lambda told, event: told.caches.updated(event["Block Updated Info"]),
     _PREFIX + "UnpersistRDD": lambda told, event: told.caches.unpersisted(event["RDD ID"]),
@@ -579,7 +581,7 @@ _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
 
 
 def _decoded(line: bytes) -> Any:
-    """The event in a line; one of a query whose plan is nested too deeply, without the plan."""
+    """The event in a line; without a plan that is nested too deeply to be decoded."""
     try:
         return from_json(line)
     except ValueError:
@@ -588,25 +590,3 @@ def _decoded(line: bytes) -> Any:
 
 def _count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
-
-
-def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
-    """The rows of `job_account.TIERS` in a report of tiered storage."""
-    for order, tier in enumerate(account["tiers"]):
-        before = (
-            number(account["at_ms"]),
-            str(account["executor_id"])[:_NAME_CHARACTERS],
-            word(account.get("host")),
-            str(tier["tier"])[:_NAME_CHARACTERS],
-            order,
-            amount(tier.get("leave_free_bytes")),
-            amount(tier.get("use_at_most_bytes")),
-        )
-        for kind in tier["kinds"]:
-            yield (
-                *before,
-                str(kind["kind"])[:_NAME_CHARACTERS],
-                *(amount(kind.get(name)) for name in _KIND_FIELDS),
-                moment(kind.get("first_overflow_ms")),
-                amount(tier.get("errors")),
-            )

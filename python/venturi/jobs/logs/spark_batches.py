@@ -69,6 +69,11 @@ class Batches:
         self._table.append(row)
         self._n += 1
 
+    @property
+    def some(self) -> bool:
+        """Whether there are any."""
+        return self._n > 0
+
     def table(self) -> pl.DataFrame | None:
         """All batches without duplicates, None if there are no batches."""
         return self._table.finish().unique(maintain_order=True) if self._n else None

@@ -7,7 +7,7 @@ succeeded, its child stage began, or its job ended. A job ends like its last sta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ def add_ends(
     jobs: Rows,
     stages: Rows,
     tasks: pl.DataFrame,
-    queries: pl.DataFrame | None,
+    queries: Rows,
     *,
     n_failures: int,
     ended: bool,
@@ -234,10 +234,7 @@ class _MissingEnds:
             stage |= {"outcome": outcome, "ended_ms": at_ms, "end_by": by}
 
 
-def _succeeded(queries: pl.DataFrame | None) -> dict[int, int | None]:
+def _succeeded(queries: Rows) -> dict[int, int | None]:
     """The end of each query that succeeded."""
-    if queries is None:
-        return {}
-    rows: Iterable[tuple[int, int | None, str | None]]
-    rows = queries.select("query_id", "ended_ms", "outcome").rows()
-    return {query: ended_ms for query, ended_ms, outcome in rows if outcome == "succeeded"}
+    succeeded = {id_: each for id_, each in queries.items() if each.get("outcome") == "succeeded"}
+    return {id_: each["ended_ms"] for id_, each in succeeded.items()}

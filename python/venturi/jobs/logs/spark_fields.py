@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from venturi.jobs.failures.messages import condensed
-from venturi.jobs.logs.columnar import amount, number, word
+from venturi.jobs.logs.columnar import amount, moment, number, word
 
 _METRICS = (
     "Executor Deserialize Time",
@@ -76,6 +76,8 @@ _TEXTS = frozenset(
 _INSIDE = frozenset({"Task Info", "Task Metrics", "Stage Info", "Executor Info", *_PARTS})
 _MOST = 200
 _SHOWN = 40
+_KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
+NAME_CHARACTERS = 500
 _LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 
 
@@ -135,6 +137,28 @@ def call_site(value: object) -> str | None:
     call, _, path = name.partition(" at /")
     _, slash, file = path.rpartition("/")
     return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
+
+
+def tier_rows(account: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows of `job_account.TIERS` in a report of tiered storage."""
+    for order, tier in enumerate(account["tiers"]):
+        before = (
+            number(account["at_ms"]),
+            str(account["executor_id"])[:NAME_CHARACTERS],
+            word(account.get("host")),
+            str(tier["tier"])[:NAME_CHARACTERS],
+            order,
+            amount(tier.get("leave_free_bytes")),
+            amount(tier.get("use_at_most_bytes")),
+        )
+        for kind in tier["kinds"]:
+            yield (
+                *before,
+                str(kind["kind"])[:NAME_CHARACTERS],
+                *(amount(kind.get(name)) for name in _KIND_FIELDS),
+                moment(kind.get("first_overflow_ms")),
+                amount(tier.get("errors")),
+            )
 
 
 class NumberSet:

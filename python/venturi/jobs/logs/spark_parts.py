@@ -1,7 +1,8 @@
-"""The application of each event in a file: logs may follow one another.
+"""The lines of a log: which application each event is of, with the event's kind first.
 
-A log begins with some events before it names its application, and a rolling log begins each of its
-files with the first of these. So they are held back until the application is known.
+Logs may follow one another in a file. A log begins with some events before it names its
+application, and a rolling log begins each of its files with the first of these. So they are held
+back until the application is known.
 """
 
 from __future__ import annotations
@@ -9,16 +10,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from venturi.core.errors import VenturiError
+from venturi.record.importing.streams import OversizedLine
 
 MOST = 1_000
+_AS_SPARK = b'{"Event":"'
 _HEAD = re.compile(
     rb'\{\s*"Event"\s*:\s*"SparkListener(LogStart|ApplicationStart|ResourceProfileAdded'
     rb'|BlockManagerAdded|EnvironmentUpdate|MiscellaneousProcessAdded)"'
 )
 _HELD, _HELD_BYTES = 100, 32 << 20
+
+
+def with_event_first(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each line of JSON with its event's kind first; other lines as they are."""
+    for line in lines:
+        as_spark = line.startswith(_AS_SPARK) or isinstance(line, OversizedLine)
+        yield line if as_spark else _with_event_first(line)
+
+
+def _with_event_first(line: bytes) -> bytes:
+    try:
+        event = from_json(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict) or "Event" not in event:
+        return line
+    return to_json({"Event": event.pop("Event")} | event)
 
 
 def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:

@@ -89,8 +89,8 @@ def _comparable(operators: Iterable[tuple[str, str | None]]) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """A node of a plan, below the node `parent`; that of the root is None."""
+class LoggedOperator:
+    """A node of a plan, below the node `parent`: None for the root."""
 
     parent: int | None
     name: str
@@ -107,7 +107,7 @@ def without_plan(line: bytes) -> bytes:
     return line[:start] + line[end + 1 if end >= 0 else len(line.rstrip()) - 1 :]
 
 
-def operators_of(plan: Any) -> list[Operator] | None:
+def operators_of(plan: Any) -> list[LoggedOperator] | None:
     """The operators of a decoded plan, each before its children; None if it isn't a plan."""
     try:
         return list(_operators(plan))
@@ -120,13 +120,13 @@ class LoggedPlans:
 
     def __init__(self) -> None:
         self.changes = PlanChanges()
-        self._plans: dict[int, list[Operator]] = {}
+        self._plans: dict[int, list[LoggedOperator]] = {}
         self._n = self._n_metrics = 0
         self._known: set[int] = set()
         self._of_stages: dict[tuple[Key, int], int] = {}
         self._of_driver: dict[int, int] = {}
 
-    def take(self, query: int, found: list[Operator] | None, *, first: bool) -> bool:
+    def take(self, query: int, found: list[LoggedOperator] | None, *, first: bool) -> bool:
         """Takes in the operators of the first plan of a query, or of one that changed; False if
         they are unknown."""
         if first and query in self._plans:
@@ -223,7 +223,7 @@ class LoggedPlans:
             table.append((query, node, *stage, name, unit, value))
 
 
-def _operators(plan: Any) -> Iterator[Operator]:
+def _operators(plan: Any) -> Iterator[LoggedOperator]:
     """Those of a plan, each before its children."""
     waiting: list[tuple[int | None, Any]] = [(None, plan)]
     place = 0
@@ -231,7 +231,7 @@ def _operators(plan: Any) -> Iterator[Operator]:
         parent, node = waiting.pop()
         if not isinstance(node, dict):
             raise ValueError("no operator")
-        yield Operator(
+        yield LoggedOperator(
             parent,
             word(node.get("nodeName"), OPERATOR_TEXT) or "unnamed",
             word(node.get("simpleString"), OPERATOR_TEXT),

@@ -18,7 +18,7 @@ from venturi.jobs.logs.columnar import (
     row_of,
     word,
 )
-from venturi.jobs.logs.spark_plans import Operator
+from venturi.jobs.logs.spark_plans import LoggedOperator
 from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
@@ -53,16 +53,21 @@ class Queries:
     """The queries in a log, read so far."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, dict[str, Any]] = {}
+        self.rows: dict[int, dict[str, Any]] = {}
+        """By their numbers the facts of each."""
         self._timers: dict[int, str] = {}
         self._values: dict[int, tuple[int, int]] = {}
 
-    def note_timers(self, plan: Iterable[Operator]) -> None:
+    def note_timers(self, plan: Iterable[LoggedOperator]) -> None:
         """Remembers which accumulators of a plan are timers of the driver."""
         for operator in plan:
             for name, _, id_ in operator.metrics:
                 if name in _COLUMNS:
                     row_of(self._timers, id_, _TIMERS, _COLUMNS[name])
+
+    def mention(self, event: Mapping[str, Any]) -> None:
+        """Another event of a query shows that it began."""
+        self._row(event)
 
     def begin(self, event: Mapping[str, Any], name: str | None) -> None:
         """A query called `name` begins."""
@@ -86,18 +91,18 @@ class Queries:
             self._values[id_] = query, value
 
     def _row(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        return row_of(self._rows, number(event["executionId"]), _QUERIES, {})
+        return row_of(self.rows, number(event["executionId"]), _QUERIES, {})
 
     def table(self) -> pl.DataFrame | None:
         """All queries, None without any."""
-        if not self._rows:
+        if not self.rows:
             return None
         sums: dict[tuple[int, str], int] = {}
         for id_, (query, value) in self._values.items():
             place = query, self._timers[id_]
             sums[place] = sums.get(place, 0) + value
         table = TableBuilder("queries", SPARK)
-        for query, row in sorted(self._rows.items()):
+        for query, row in sorted(self.rows.items()):
             table.append(
                 (query, *map(row.get, _FIELDS), *(sums.get((query, name)) for name in _SUMS))
             )

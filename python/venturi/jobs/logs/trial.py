@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_figure
-from venturi.core.wording import count_of
+from venturi.core.wording import count_of, joined
 from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.record.account_tables import MOMENT
 from venturi.record.gaps import gaps_of
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
+UNKNOWN = "VEN-INGEST-UNKNOWN"
 QUEUE_FULL = (
     "Spark's listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)"
 )
@@ -111,7 +112,7 @@ def trial_of(account: JobAccount) -> Trial:
     """The trial in `account`, imported. The same text gives the same id."""
     application, reading = account.application, account.reading
     source = account.kind.source
-    succeeded = application.outcome == "succeeded" and application.elapsed_s is not None
+    succeeded = application.outcome == "succeeded"
     state, failure = State.SUCCEEDED, None
     if not succeeded:
         state, failure = _failure(account)
@@ -145,7 +146,9 @@ def _failure(account: JobAccount) -> tuple[State, Failure]:
     if application.outcome == "failed":
         said = application.reason or "no reason is recorded"
         return State.FAILED, Failure("engine", FAILED, said)
-    said = application.reason or "the log says when it started or ended, but not both"
+    said = application.reason or "no reason is recorded"
+    if account.outcome_unknown:
+        return State.UNKNOWN, Failure("unknown", UNKNOWN, said)
     return State.INTERRUPTED, Failure("interrupted", UNFINISHED, said)
 
 
@@ -172,9 +175,14 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
     application, tasks = account.application, account.tasks
     if application.outcome == "failed" and application.elapsed_s is not None:
         yield Sample("time_to_failure_s", application.elapsed_s, "s")
-    yield Sample("jobs", float(len(account.jobs)), "1")
-    yield Sample("stages", float(len(account.stages)), "1")
-    lacking = gaps_of(account).sentence
+    gaps = gaps_of(account)
+    lacking = gaps.sentence if gaps.lacks else None
+    for name, table in (("jobs", account.jobs), ("stages", account.stages)):
+        if gaps.n_jobs or gaps.n_stages or gaps.spans:
+            recorded = f"{lacking}; {len(table):,} are recorded"
+            yield Sample(name, None, "1", missing_reason=recorded)
+        else:
+            yield Sample(name, float(len(table)), "1")
     for outcome, count in sorted(tasks["outcome"].value_counts().rows()):
         known = float(count) if lacking is None else None
         why = None if lacking is None else f"{lacking}; {count:,} are recorded"
@@ -249,6 +257,6 @@ def lost(reading: AccountReading) -> Iterator[str]:
         count_of(n, name) for name, n in reading.dropped.items() if n and name != "log part"
     ]:
         whole = not (reading.truncated or reading.malformed or reading.damaged)
-        yield f"{' and '.join(said)} missing" + (f": {QUEUE_FULL}" if whole else "")
+        yield f"{joined(said)} missing" + (f": {QUEUE_FULL}" if whole else "")
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"

@@ -74,7 +74,7 @@ def analyse(
     parts, cores = ElapsedParts({}, {}, {}), None
     if elapsed_s:
         parts = elapsed_parts(account, tasks, timed, there, gaps=line.gaps, elapsed_s=elapsed_s)
-        if there is not None and not line.gaps.stages:
+        if there is not None and not line.gaps.stages and not line.gaps.spans:
             n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
     stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
@@ -83,16 +83,17 @@ def analyse(
     verdict = with_background_load(verdict, others)
     lost, executors = losses(tasks, account.configuration), lost_executors(account, tasks.origin_ms)
     task_s = sum(stage.task_s for stage in stages)
+    absent = line.gaps.n_stages or line.gaps.n_jobs
     verdict = with_losses(verdict, lost, executors, task_s, whole=not line.gaps.lacks)
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),
         path=path,
-        driver_s=without_stage_s(timed, elapsed_s) if elapsed_s else None,
+        driver_s=without_stage_s(timed, elapsed_s) if elapsed_s and not absent else None,
         cores=cores,
         losses=lost,
         lost_executors=executors,
-        bounds=() if line.gaps.lacks else _on_path(stages, path),
+        bounds=() if line.gaps.lacks or not line.gaps.plans_known else _on_path(stages, path),
         speculation=SpeculationSummary(
             sum(stage.speculation.launched for stage in stages),
             sum(stage.speculation.won for stage in stages),
@@ -129,13 +130,14 @@ def _stage(
     if slots:  # the driver learns of a task's end late, after the next launch
         at_once = min(at_once, slots)
     partial = key in line.gaps.stages
+    known = not partial and line.gaps.slots_known
     if span is not None and elapsed_s and at_once:
         slot_use = _slot_use(ran, span, there, at_once)
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
         plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
         line.schedules[key] = plan
         bounds = _bounds(ran, plan, tasks)
-    causes = _causes(ran, tasks, whole=not line.gaps.endless)
+    causes = _causes(ran, tasks, whole=line.gaps.plans_known)
     # A hanging task has taken its time, whatever its outcome.
     counted = succeeded | tasks.hanging[done]
     skews: tuple[Skew, ...] = (
@@ -169,8 +171,8 @@ def _stage(
         unfinished=unfinished,
         at_once=at_once,
         offered_slots=slots,
-        waves=len(done) / (slots or at_once) if at_once and not partial else None,
-        slot_use=None if partial or key in line.gaps.endless else slot_use,
+        waves=len(done) / (slots or at_once) if at_once and known else None,
+        slot_use=None if not known or key in line.gaps.endless else slot_use,
         speculation=_speculation(tasks, here),
         spilled_bytes=_spilled(tasks.bytes_spilled[here]),
         bounds=() if partial else bounds,
@@ -179,7 +181,7 @@ def _stage(
             shares if len(done) or (partial and here.stop > here.start) else {},
             skews,
             unfinished,
-            whole=not line.gaps.endless,
+            whole=line.gaps.plans_known,
         ),
         partial=partial,
         end_by=row["end_by"],

@@ -19,7 +19,7 @@ from venturi.jobs.stages.queries import unrecorded_commits_ms
 from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.slots import SlotOffer
 from venturi.jobs.stages.tasks import Tasks
-from venturi.record.gaps import Gaps
+from venturi.record.gaps import Gaps, Span
 from venturi.record.job_account import JobAccount
 
 IDLE = "idle slots"
@@ -89,13 +89,15 @@ def elapsed_parts(
             slots[here] += max(work.at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
-    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active)
+    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active, gaps.slots_known)
     parts: dict[str, float] = {}
     of_stages, shares = {}, {}
     unsure = np.zeros(len(pieces.length_s), bool)
     for span in spans:
         if span.key in gaps.stages | gaps.endless:
             unsure[pieces.between(span.from_s, span.to_s)] = True
+    for from_s, to_s in jobs.missing(gaps.spans):
+        unsure[pieces.between(from_s, to_s)] = True
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
         # Made a second time: kept, the work of all stages would be several times their tasks.
@@ -110,11 +112,15 @@ def elapsed_parts(
 
 @dataclass(frozen=True, slots=True)
 class _SlotUse:
-    """For each piece the slot-seconds that there are, those used, and its active stages."""
+    """For each piece the slot-seconds that there are, those used, and its active stages.
+
+    They are not `known` if the log lacks executors.
+    """
 
     whole_s: Floats
     used_s: Floats
     active: Floats
+    known: bool
 
 
 def _divided(
@@ -139,6 +145,8 @@ def _divided(
     elapsed_s = float(length_s.sum())
     if elapsed_s <= 0:
         return {}, {}
+    if not filled.known:
+        return {NOT_IN_LOG: float((length_s / active).sum())}, {NOT_IN_LOG: 1.0}
     alone = found | {NO_EXECUTOR: float(length_s[~there].sum())}
     others_s = np.maximum(used_s * per_slot_s - own_pieces_s, 0.0)
     alone[IDLE] = float(idle_s[~unsure].sum())
@@ -232,8 +240,9 @@ class _OpenWork:
         if self.account.queries is not None:
             names = ("submitted_ms", "ended_ms", "commit_ms", "listing_ms", "broadcast_ms")
             unrecorded_ms = unrecorded_commits_ms(self.account)
-            for id_, start, end, *times in self.account.queries.select("query_id", *names).rows():
-                if start is not None:
+            rows = self.account.queries.select("query_id", "outcome", *names).rows()
+            for id_, outcome, start, end, *times in rows:
+                if start is not None and (end is not None or outcome is not None):
                     times[0] = times[0] or unrecorded_ms.get(id_)
                     did = zip(DRIVER_TIMERS, ((each or 0) / 1e3 for each in times), strict=True)
                     self.queries.append(_Query(*self._span(start, end), tuple(did)))
@@ -254,13 +263,12 @@ class _OpenWork:
     @property
     def moments(self) -> Seconds:
         """The times at which the set of open spans changes."""
-        spans = [*self.spans, *self._missing]
+        spans = [*self.spans, *self.missing(self.gaps.spans), *self.missing(self.gaps.queries)]
         return np.array([*(each for span in spans for each in span), self.first_executor_s])
 
-    @property
-    def _missing(self) -> list[tuple[float, float]]:
+    def missing(self, spans: Sequence[Span]) -> list[tuple[float, float]]:
         """From when to when something is not in the log."""
-        return [self._span(start or self.origin_ms, end) for start, end in self.gaps.spans]
+        return [self._span(start or self.origin_ms, end) for start, end in spans]
 
     def driver(
         self, pieces: Pieces, active: Truths, spans: Sequence[StageSpan]
@@ -274,21 +282,30 @@ class _OpenWork:
             open_jobs[pieces.between(from_s, to_s)] += 1
         for query in self.queries:
             open_queries[pieces.between(query.from_s, query.to_s)] += 1
-        missing = np.zeros(len(pieces.length_s), bool)
-        for from_s, to_s in self._missing:
+        lost = self.missing(self.gaps.queries)
+        missing, perhaps = np.zeros((2, len(pieces.length_s)), bool)
+        for from_s, to_s in self.missing(self.gaps.spans):
             missing[pieces.between(from_s, to_s)] = True
-        every = [*self.spans, *((span.from_s, span.to_s) for span in spans)]
-        starts = pieces.edges[:-1]
+        for from_s, to_s in lost:
+            perhaps[pieces.between(from_s, to_s)] = True
+        every = [*self.spans, *lost, *((span.from_s, span.to_s) for span in spans)]
+        starts, first_s = (
+            pieces.edges[:-1],
+            min((from_s for from_s, _ in every), default=self.elapsed_s),
+        )
+        if not self.gaps.slots_known:
+            perhaps |= starts < first_s
         part = np.select(
             [
                 missing & (starts >= self.first_executor_s),
                 open_jobs > 0,
                 open_queries > 0,
+                perhaps,
                 starts < self.first_executor_s,
-                starts < min((from_s for from_s, _ in every), default=self.elapsed_s),
+                starts < first_s,
                 starts >= max((to_s for _, to_s in every), default=self.elapsed_s),
             ],
-            [NOT_IN_LOG, SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER],
+            [NOT_IN_LOG, SCHEDULING, IN_QUERY, NOT_IN_LOG, START_UP, BEFORE, AFTER],
             BETWEEN,
         )
         names = (*ON_DRIVER, NOT_IN_LOG)

@@ -31,9 +31,9 @@ class QueryWork:
 
 
 def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
-    """That of every query, by its number; None where no job says of which query it is."""
+    """That of every query, by its number; None where jobs don't say of which query they are."""
     of_jobs = dict(account.jobs.select("job_id", "query_id").drop_nulls().sort("job_id").rows())
-    if account.queries is None or not of_jobs:
+    if account.queries is None or not of_jobs or _lacks_jobs(account):
         return None
     jobs: dict[int, list[int]] = {id_: [] for id_ in account.queries["query_id"]}
     labels: dict[int, list[str]] = {id_: [] for id_ in jobs}
@@ -55,6 +55,12 @@ def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
     }
 
 
+def _lacks_jobs(account: JobAccount) -> bool:
+    """Whether the log lacks jobs, or of which query they are."""
+    largest = max(account.jobs["job_id"], default=-1)
+    return bool(account.reading.dropped.get("job start")) or len(account.jobs) <= largest
+
+
 def unrecorded_commits_ms(account: JobAccount) -> Mapping[int, float]:
     """Return the driver time after the last task of each query that wrote files, by its number.
 
@@ -64,7 +70,9 @@ def unrecorded_commits_ms(account: JobAccount) -> Mapping[int, float]:
     from venturi.record.store.frames import pl
 
     written = account.kind.output_bytes
-    if account.queries is None or written is None or not account.tasks[written].sum():
+    if account.queries is None or written is None or _lacks_jobs(account):
+        return {}
+    if not account.tasks[written].sum():
         return {}
     wrote = (
         account.tasks.group_by("stage_id", "stage_attempt")

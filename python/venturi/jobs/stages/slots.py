@@ -65,8 +65,10 @@ class SlotOffer:
 def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
     """The slots that the executors of `account` offered, None if it does not say all of them.
 
-    One of which no beginning is recorded was there from the start.
+    Without a recorded beginning, an executor was there from the start.
     """
+    if account.reading.dropped.get("executor start"):
+        return None
     rows = account.executors.select("cores", "added_ms", "removed_ms").rows()
     if not rows or any(cores is None for cores, _, _ in rows):
         return None

@@ -367,10 +367,10 @@ class Stage:
 class Analysis:
     """The analysis of an application.
 
-    The steps of `path` add up to `elapsed_s`; `driver_s` is the time without any stage. `cores` is
-    None if the account doesn't record its executors. `bounds` are sums over the stages on the path:
-    improving any other stage can't shorten the job. `lacking` says which events are missing from
-    the log, None if none is known to be.
+    The steps of `path` add up to `elapsed_s`; `driver_s` is the time without any stage, None if
+    stages are missing. `cores` is None if the account doesn't record its executors. `bounds` are
+    sums over the stages on the path: improving any other stage can't shorten the job. `lacking`
+    says which events are missing from the log, None if none is known to be.
     """
 
     elapsed_s: float | None

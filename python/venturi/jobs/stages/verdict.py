@@ -218,7 +218,7 @@ def _judge(
     unsure = (NOT_IN_LOG,) if whole else (NOT_IN_LOG, UNATTRIBUTED)
     hidden = sum(shares.get(part, 0.0) for part in unsure)
     known = [each for part, each in shares.items() if part not in unsure]
-    if top == NOT_IN_LOG or ((missing or not whole) and hidden >= share - sum(known[1:2])):
+    if top == NOT_IN_LOG or ((missing or not whole) and hidden >= share - sum(known[1:2]) - MARGIN):
         names = " and ".join(WORDS[part] for part in unsure if shares.get(part))
         why = "" if top == NOT_IN_LOG else f" and {names} {hidden:.0%}"
         return NarrowestPoint(None, f"cannot tell: {said}{why}", shares, of_s)

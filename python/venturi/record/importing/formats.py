@@ -51,7 +51,8 @@ class Log:
     """The files of one application's log in their order.
 
     `missing` says which parts are absent, `n_missing` how many, `compacted` whether Spark left out
-    events of finished jobs.
+    events of finished jobs. If a status file says that the application ended, `after` is the name
+    of the part after these files, which has to exist unless they hold the end.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class Log:
     missing: str | None = None
     n_missing: int = 0
     compacted: bool = False
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class LogText:
     """The lines of one log, from its `files` in their order.
 
     After all lines were read, `sha256` and `text_bytes` describe the whole text, and `truncated`
-    says how it ended too early (None: it did not).
+    says how it ended too early (None: it did not). `reading` is the file of the last line.
     """
 
     def __init__(self, files: Sequence[Path], limits: LogLimits = LIMITS) -> None:
@@ -97,6 +97,7 @@ class LogText:
         self.text_bytes = 0
         self.disk_bytes = 0
         self.truncated: str | None = None
+        self.reading: Path | None = None
         self._digest = hashlib.sha256()
 
     @property
@@ -111,6 +112,7 @@ class LogText:
         VEN-INGEST-LIMIT if the whole text is beyond the limits.
         """
         for path in self.files:
+            self.reading = path
             opened, size_bytes = STREAMED.get(path, (None, None))
             try:
                 with path.open("rb") if opened is None else opened() as file:

@@ -30,6 +30,7 @@ const ENDED: Readonly<Record<string, string>> = {
   failed: "it failed",
   invalid: "its output is invalid",
   interrupted: "it was interrupted",
+  unknown: "the log doesn't say how it ended",
 };
 
 /** How a trial stands that has not succeeded, as a clause. */
