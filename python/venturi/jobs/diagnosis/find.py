@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.core.units import format_duration
@@ -72,15 +73,18 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     rules, functions = load_rules(), rule_functions()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
-    found = []
+    found, certain = [], _certain_stages(line)
     kind = line.account.kind
     for id_, search in functions.items():
         if not all(map(kind.can, rules[id_].needs)):
             continue
-        if rules[id_].rests_on_slots and line.gaps.lacks:
+        rests_on = rules[id_].rests_on_slots if line.gaps.lacks else None
+        if rests_on == "application":
             continue
         every = list(search(case))
-        hits = [hit for hit in every if not _lacks_plan(line, hit)]
+        if rests_on == "stage":
+            every = [hit for hit in every if _slots_known(certain, hit)]
+        hits = [hit for hit in every if not (rules[id_].needs_plan and _lacks_plan(line, hit))]
         hits.sort(key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
@@ -140,14 +144,40 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole:
 
 
 def _lacks_plan(line: Timeline, hit: Hit) -> bool:
-    """Whether a hit is of a stage without a recorded end, which has its operators' metrics."""
-    labels = {label_of(key) for key in line.gaps.endless}
-    return any(place.stage in labels for place in hit.where)
+    """Whether a hit is of a stage without a recorded end, which has its operators' metrics, or
+    possibly of a query without a recorded start, which has its plan."""
+    missing = {label_of(key) for key in line.gaps.endless}
+    if (line.gaps.dropped or {}).get("query start"):
+        missing |= {label_of(key) for key in line.spans if not line.plans.of_stage(key)}
+        if any(place.query is not None for place in hit.where):
+            return True
+    return any(place.stage in missing for place in hit.where)
+
+
+def _certain_stages(line: Timeline) -> frozenset[str]:
+    """The stages during which no event of tasks or executors is missing."""
+    gaps, dropped = line.gaps, line.gaps.dropped or {}
+    unsure = gaps.stages | gaps.endless
+    if not gaps.slots_known or dropped.get("query start") or not unsure <= line.spans.keys():
+        return frozenset()
+    missing = [(line.spans[key].from_s, line.spans[key].to_s) for key in unsure]
+    origin_ms = line.tasks.origin_ms
+    for from_ms, to_ms in gaps.spans:
+        missing.append((((from_ms or 0.0) - origin_ms) / 1e3, (to_ms - origin_ms) / 1e3))
+    return frozenset(
+        label_of(key)
+        for key, span in line.spans.items()
+        if not any(from_s < span.to_s and span.from_s < to_s for from_s, to_s in missing)
+    )
+
+
+def _slots_known(certain: Collection[str], hit: Hit) -> bool:
+    return all(place.stage in certain for place in hit.where)
 
 
 def _is_partial(line: Timeline, where: Sequence[FindingScope]) -> bool:
     """Whether a finding rests on stages of which events are missing, or may."""
-    if not line.gaps.lacks:
+    if line.gaps.plans_known and not line.gaps.lacks:
         return False
     labels = {label_of(key) for key in line.gaps.stages | line.gaps.endless}
     return any(place.stage is None or place.stage in labels for place in where) or not where
@@ -164,7 +194,11 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"
     if line.gaps.lacks:
-        n = sum(rule.rests_on_slots for rule in load_rules().values())
-        yield f"{n} rules about slots, because events are missing from the log"
+        n = Counter(rule.rests_on_slots for rule in load_rules().values())
+        n_stages, n_all = len(line.spans) - len(_certain_stages(line)), len(line.spans)
+        yield (
+            f"{n['application']} rules about all slots, and {n['stage']} about slots in "
+            f"{n_stages:,} of {n_all:,} stages, because events are missing from the log"
+        )
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no query plans, so joins, files and Python functions were not analyzed"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -44,8 +45,10 @@ class DiagnosisRule:
     source: str
     thresholds: Mapping[str, Threshold]
     needs: tuple[Capability, ...] = ()
-    rests_on_slots: bool = False
-    """Whether idle or busy slots are its evidence: it needs the events of all tasks."""
+    rests_on_slots: Literal["stage", "application"] | None = None
+    """Where idle or busy slots are its evidence: there it needs the events of all tasks."""
+    needs_plan: bool = True
+    """Whether a plan, or a metric of its operators, may show that it isn't so."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The settings of the engine that put an advice into effect, by variant; none where the program
     itself has to change."""
