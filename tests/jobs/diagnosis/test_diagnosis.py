@@ -348,7 +348,28 @@ def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
     log.task(0, 50, 100)
     log.end(100)
     told = diagnosis(log.account(tmp_path))
-    assert told.unseen == ("the log lacks the events of 3 jobs, so this time was not analyzed",)
+    assert told.unseen == (
+        "the log lacks the events of 3 jobs, so this time was not analyzed",
+        "4 rules about the slots of the application, because events are missing from the log",
+    )
+
+
+def test_slots_are_judged_in_stages_that_lack_nothing(tmp_path: Path) -> None:
+    """A stage with a missing end of a task says nothing of its own slots, only."""
+    log = SparkLog()
+    log.executor("1", 8, 0)
+    for stage, begin in ((0, 0), (1, 100)):
+        log.job(stage, begin, begin + 90, [stage])
+        log.stage(stage, begin, begin + 90, 2)
+        for _ in range(2):
+            log.task(stage, begin, begin + 90)
+    log.end(200)
+    places = {place.stage for each in found(tmp_path, log) for place in each.where}
+    assert places == {"0", "1"}
+    del log.lines[next(n for n, each in enumerate(log.lines) if b"ListenerTaskEnd" in each)]
+    told = diagnosis(log.account(tmp_path))
+    assert [(each.rule, each.where[0].stage) for each in told.findings] == [("too-few-tasks", "1")]
+    assert any("those of 1 of 2 stages" in each for each in told.unseen)
 
 
 def in_python(folder: Path, name: str, text: str) -> list[Finding]:

@@ -196,9 +196,12 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if line.gaps.lacks:
         n = Counter(rule.rests_on_slots for rule in load_rules().values())
         n_stages, n_all = len(line.spans) - len(_certain_stages(line)), len(line.spans)
+        some = (
+            f" and {n['stage']} about those of {n_stages:,} of {n_all:,} stages" if n_stages else ""
+        )
         yield (
-            f"{n['application']} rules about all slots, and {n['stage']} about slots in "
-            f"{n_stages:,} of {n_all:,} stages, because events are missing from the log"
+            f"{n['application']} rules about the slots of the application{some}, because events "
+            "are missing from the log"
         )
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no query plans, so joins, files and Python functions were not analyzed"
