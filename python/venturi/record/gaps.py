@@ -139,7 +139,7 @@ def _jobs_missing(account: JobAccount) -> tuple[int, list[Span]]:
 def _stages_missing(account: JobAccount) -> tuple[int, list[Span]]:
     """The number of stages that ran and have no event, and the spans of their jobs."""
     there = set(account.stages["stage_id"].to_list())
-    missing = set(account.tasks["stage_id"].unique().to_list()) - there
+    missing = {each for each in account.tasks["stage_id"].unique() if each >= 0} - there
     spans: list[Span] = []
     rows = account.jobs.select("submitted_ms", "ended_ms", "outcome", "stage_ids").rows()
     for from_ms, ended_ms, outcome, ids in rows:
@@ -168,7 +168,10 @@ def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int
     """The number of missing tasks of each stage that succeeded."""
     from venturi.record.store.frames import pl
 
-    known = tasks.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
+    # Zombies of an earlier attempt at a stage may succeed at tasks of a later one.
+    retried = pl.col("stage_attempt").max().over("stage_id") > 0
+    counted = tasks.filter((pl.col("outcome") != "failed").fill_null(value=True) | retried)
+    known = counted.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
     whole = stages.filter(
         (pl.col("outcome") == "succeeded") & pl.col("n_tasks").is_not_null()
     ).join(

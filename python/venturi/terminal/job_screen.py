@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import Diagnosis, Finding
+from venturi.jobs.failures.meanings import FailureMeaning
 from venturi.jobs.failures.messages import headline as cause_line
 from venturi.jobs.stages.elapsed import ON_DRIVER
-from venturi.jobs.stages.losses import FAILURES, failure_meaning
-from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
+from venturi.jobs.stages.stage import Analysis, WastedTime
 from venturi.jobs.stages.verdict import WORDS
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
@@ -94,8 +95,11 @@ def _failure(
         said.append(f"Query failed: {query}")
     if not said:
         return
+    meaning = failure_meaning(account, analysis)
+    if meaning is not None:
+        yield from _block(f"Meaning: {meaning.text}", "  ", 3)
     for text in said:
-        yield from _block(text, "  ", 4 if len(said) == 1 else 3)
+        yield from _block(text, "  ", 3 if len(said) == 1 else 2)
     attempts = [each for each in analysis.losses if each.what in FAILURES]
     disks = next((each.disks for each in attempts if each.disks), None)
     where = attempts[0].where if attempts else None
@@ -105,8 +109,28 @@ def _failure(
         yield from _block(f"Where: {counted}, {where}", "  ", 2)
     if disks is not None:
         yield from _block(f"{disks[0].upper()}{disks[1:]}", "  ", 2)
-    if (meaning := failure_meaning(account, analysis)) is not None:
-        yield from _block(f"Meaning: {meaning.text}", "  ", 3)
+    if other := _other_failure(said, meaning, attempts, failed):
+        yield from _block(f"Also: {other}", "  ", 2)
+
+
+def _other_failure(
+    said: Sequence[str],
+    meaning: FailureMeaning | None,
+    attempts: Sequence[WastedTime],
+    queries: Sequence[str],
+) -> str | None:
+    """The first failure with another message and meaning than those shown, None without any."""
+    every = [
+        (each.said, each.meaning, f"{count_of(each.n, 'attempt')} failed") for each in attempts
+    ]
+    every += [(cause_line(each), explained(each), "a query failed") for each in queries]
+    shown = None if meaning is None else meaning.text
+    for message, means, what in every:
+        known = message is None or any(message in text for text in said)
+        if not known and (means is None or means != shown):
+            why = f", because {means.partition(':')[0]}" if means else ""
+            return f"{what}{why}: {message}"
+    return None
 
 
 def _findings(found: Diagnosis, state: State, above: int) -> Iterator[Paragraph]:

@@ -137,7 +137,8 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole:
         share=saves_s / elapsed_s if elapsed_s else 0.0,
         spares=first.spares,
         assumes=rule.assumes,
-        confidence=Confidence.LOW if partial else first.confidence,
+        # Missing events can only hide more failures.
+        confidence=Confidence.LOW if partial and rule.needs_plan else first.confidence,
         source=rule.source,
         partial=partial,
     )

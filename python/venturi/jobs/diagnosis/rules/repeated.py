@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,40 +11,62 @@ import numpy as np
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.resources import shuffle_lost
 from venturi.jobs.failures.meanings import FailureMeaning, meaning_of
 from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.stage import LostExecutor, WastedTime
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
+_ERRORS = 2  # different ones that a finding describes
+_MESSAGE = 160  # characters of each
 _Alike = tuple[str, tuple[str, ...]]
 
 
 @rule("failed-attempts")
 def failed_attempts(case: Case) -> Iterator[Hit]:
-    """Attempts that raised an error."""
-    found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
+    """Attempts that failed, those of lost executors or output only if no other rule has them."""
+    elsewhere = case.analysis.lost_executors or any(True for _ in shuffle_lost(case))
+    elsewhere = elsewhere or losses.planned_endings(case.line.account, case.line.tasks)
+    kinds = (losses.ERROR,) if elsewhere else losses.FAILURES
+    found = [loss for loss in case.analysis.losses if loss.what in kinds]
     if not _matter(case, "failed-attempts", found):
         return
     tasks = case.line.tasks
-    attempts = list(losses.reasons(tasks, losses.ERROR))
+    attempts = [each for kind in kinds for each in losses.reasons(tasks, kind)]
     places = np.array([place for place, _ in attempts], dtype=np.intp)
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
-    said = str(found[0].said)
-    first = next((text for _, text in attempts if text and headline(text) == said), said)
-    known = meaning_of(first)
-    meaning = f" ({known.meaning})" if known else ""
+    whole = {headline(text): text for _, text in reversed(attempts) if text}
+    meanings = [meaning_of(whole.get(each.said, each.said)) for each in found[:_ERRORS]]
+    clear = list(dict.fromkeys(each for each in meanings if each is not None))
     where = losses.in_common(tasks, places)
-    after = f"{format_duration(time_s)} in total{f', {where}' if where else ''}"
+    told = list(zip(found, meanings, strict=False))
+    causes = Counter[str]()
+    for loss, known in told:
+        why = f"because {known.meaning}" if known else f"with: {_shortened(loss.said)}"
+        causes[why] += loss.n
+    messages = "; ".join(_shortened(loss.said) for loss, known in told if known)
+    causes["with others"] = sum(each.n for each in found[_ERRORS:])
+    how = "; ".join(f"{n_alike:,} {why}" for why, n_alike in causes.items() if n_alike)
     disks = next((f"; {each.disks}" for each in found if each.disks), "")
+    confidence = Confidence(clear[0].confidence) if clear else Confidence.LOW
     yield Hit(
-        f"{_attempts(n)} failed after {after}, {found[0].n:,} with: {said}{meaning}{disks}",
+        f"{_attempts(n)} failed after {format_duration(time_s)} in total"
+        f"{f', {where}' if where else ''}; {how}{disks}"
+        f"{f' ({messages})' if messages else ''}",
         case.longest(places),
-        case.without_s(places),
-        Confidence.HIGH if _done_again(case, places) else Confidence.LOW,
-        "known" if known else "any",
-        {"said": said, "remedy": known.remedy if known else ""},
+        # What a fetch waited for, and the map stage that runs again, are not in these attempts.
+        case.without_s(places) if kinds == (losses.ERROR,) else _least_s(case, places, time_s),
+        Confidence.HIGH if _done_again(case, places) else confidence,
+        "known" if clear else "any",
+        {"said": str(found[0].said), "remedy": "; ".join(each.remedy for each in clear)},
     )
+
+
+def _shortened(said: str | None) -> str:
+    """The beginning of a message, which says more than the rest."""
+    text = str(said)
+    return text if len(text) <= _MESSAGE else f"{text[:_MESSAGE].rstrip()} ..."
 
 
 def _done_again(case: Case, places: Places) -> bool:
@@ -91,20 +114,22 @@ def _gone(
                 *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
                 *case.longest(places),
             ),
-            max(case.without_s(places), time_s / _slots(case)),
-            Confidence.MEDIUM,
+            _least_s(case, places, time_s),
+            Confidence(known.confidence) if known else Confidence.MEDIUM,
         ),
         first,
         known,
     )
 
 
-def _slots(case: Case) -> int:
-    """The most slots of a stage on the critical path: wasted work took at least its share of them.
+def _least_s(case: Case, places: Places, time_s: float) -> float:
+    """The time saved without the attempts at `places`, of `time_s` in total.
 
-    A replay knows only the slots that were left after an executor had gone.
+    They took at least their share of the most slots of a stage on the critical path: a replay knows
+    only the slots that were left after an executor had gone.
     """
-    return max((stage.slots for stage in case.analysis.stages), default=1) or 1
+    slots = max((stage.slots for stage in case.analysis.stages), default=1) or 1
+    return max(case.without_s(places), time_s / slots)
 
 
 def _advice(case: Case, known: FailureMeaning | None) -> str:
