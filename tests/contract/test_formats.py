@@ -21,7 +21,8 @@ from venturi.machines.health.doctor import DoctorRule, load_rules
 from venturi.measure.clusters.cluster_file import parse_cluster
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
-from venturi.record.importing.exchange import MANIFEST, RECORDS, import_archive
+from venturi.record.importing.containers import MANIFEST, RECORDS
+from venturi.record.importing.exchange import import_archive
 from venturi.record.store.repository import TrialRepository
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ from typing import Any
 from benchmarks.repository import synthetic_trials
 from torture.mutation import TEXTS, VALUES, changed_bytes, changed_json
 from venturi.core.settings import Settings
-from venturi.record.importing.exchange import MANIFEST, RECORDS, export_trials
+from venturi.record.importing.containers import MANIFEST, RECORDS
+from venturi.record.importing.exchange import export_trials
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter

@@ -24,7 +24,8 @@ from torture.record.archive_parts import NAMES, Archive, changed, exported, with
 from torture.worker import AttemptFunction
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.exchange import MANIFEST, RECORDS, export_trials, import_archive
+from venturi.record.importing.containers import MANIFEST, RECORDS
+from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.frames import pl
 from venturi.record.store.repository import TrialRepository

@@ -105,11 +105,11 @@ def test_of_several_files_one_that_is_refused_stops_no_other(
     status, stdout, stderr = venturi("import", event_log, damaged, SET4, history, "--json")
     log, archive, results, job = json.loads(stdout)["data"]
     assert status == 1
-    assert f"{damaged}: rejected: [VEN-EXCHANGE-FORMAT]" in stderr
-    assert archive["error"]["code"] == "VEN-EXCHANGE-FORMAT"
+    assert f"{damaged}: rejected: [VEN-IMPORT-FORMAT] {damaged} is a zip file" in stderr
+    assert archive["error"]["code"] == "VEN-IMPORT-FORMAT"
     assert [each["format"] for each in (log, archive, results, job)] == [
         "spark-eventlog",
-        "archive",
+        None,
         "aloja",
         "mapreduce-history",
     ]

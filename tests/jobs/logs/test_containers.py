@@ -11,7 +11,6 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,11 @@ from venturi.record.importing import containers
 from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import found, import_file
-from venturi.record.importing.recognise import recognise
-from venturi.record.importing.streams import STREAMED, LogLimits, LogText
+from venturi.record.importing.recognise import formats_of, recognise
+from venturi.record.importing.streams import STREAMED, LogLimits, LogText, zstd
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
+from venturi.record.trial import State
 
 DATA = Path(__file__).parents[2] / "data"
 SPARK = DATA / "spark/4.3.0"
@@ -91,6 +91,19 @@ WAYS: dict[str, Write] = {
     "spaces": written(lines(json.dumps)),
     "keys reversed": written(lines(last_first)),
 }
+
+
+def added(path: Path, repository: TrialRepository) -> dict[str, object]:
+    """For each file at `path` by name: how many trials were added, the error's code, or None."""
+    found_there: dict[str, object] = {}
+    for format_ in formats_of(path):
+        for name, take in found(format_, path):
+            try:
+                result = take and take(repository, lambda *_: None).added
+            except VenturiError as error:
+                result = error.code
+            found_there[name.name] = found_there.get(name.name) or result
+    return found_there
 
 
 def facts(repository: TrialRepository) -> dict[str, Any]:
@@ -206,7 +219,8 @@ def test_a_cut_container_is_an_error_or_a_short_log(
     with pytest.raises(VenturiError) as error:
         import_file(repository, "spark-eventlog", path)
     assert error.value.code in {"VEN-INGEST-FORMAT", "VEN-INGEST-LIMIT"}
-    assert list(whole_trials(repository)) == []
+    assert "cut off" in error.value.message
+    assert all(trial.state is State.INTERRUPTED for trial in whole_trials(repository))
 
 
 @pytest.fixture
@@ -267,13 +281,16 @@ def test_a_zip_in_a_zip(first: bytes, tmp_path: Path, repository: TrialRepositor
     assert import_file(repository, "spark-eventlog", path).added == 1
 
 
-def test_containers_in_too_many_containers_are_refused(tmp_path: Path) -> None:
+def test_containers_in_too_many_containers_are_refused(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
     data = TEXT
     for depth in range(4):
         data = inside(data, f"{depth}.zip" if depth else "app-1")
     path = written(data)(tmp_path / "a.zip")
+    (take,) = [take for _, take in found(FORMATS["spark-eventlog"], path) if take]
     with pytest.raises(VenturiError) as error:
-        list(found(FORMATS["spark-eventlog"], path))
+        take(repository, lambda *_: None)
     assert error.value.code == "VEN-INGEST-LIMIT"
     assert "lies in more than 2 containers" in error.value.message
     with pytest.raises(VenturiError):
@@ -307,14 +324,15 @@ def test_files_added_by_a_mac_are_left_out(tmp_path: Path, repository: TrialRepo
 def test_an_error_in_a_container_names_the_container(
     tmp_path: Path, repository: TrialRepository
 ) -> None:
-    path = zipped(tmp_path / "a.zip", [("app-1", TEXT), ("README", b"hello")])
-    with closing(found(FORMATS["spark-eventlog"], path)) as takes:
-        name, take = next(takes)
-        assert name == path / "README"
-        with pytest.raises(VenturiError) as error:
-            take(repository, lambda done, total: None)
-    assert f"{path}/README is not a Spark event log" in error.value.message
-    assert error.value.where["file"] == f"{path}/README"
+    damaged = gzip.compress(TEXT)[:20]
+    members = [("app-1", TEXT), ("app-2.gz", damaged), ("README", b"hello")]
+    path = zipped(tmp_path / "a.zip", members)
+    assert added(path, repository) == {"README": None, "app-1": 1, "app-2.gz": "VEN-INGEST-FORMAT"}
+    *_, (_, take) = found(FORMATS["spark-eventlog"], path)
+    assert take is not None
+    with pytest.raises(VenturiError) as error:
+        take(repository, lambda *_: None)
+    assert str(error.value.where["file"]) == f"{path}/app-2.gz"
 
 
 @pytest.mark.parametrize(
@@ -334,3 +352,96 @@ def test_a_damaged_line_costs_itself(text: bytes, counts: tuple[int, int], tmp_p
     assert account.application == whole.application
     assert account.reading.malformed <= counts[0]
     assert bool(counts[0]) == bool(list(lost(account.reading)))
+
+
+def test_members_that_cannot_be_read_cost_no_others(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    tiny = (SPARK / "tiny.log").read_bytes()
+    path = zipped(tmp_path / "a.zip", [("app-1", TEXT), ("secret", b"x"), ("app-3", tiny)])
+    data = bytearray(path.read_bytes())
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.rindex(magic, 0, data.rindex(b"secret", 0, data.rindex(b"app-3"))) + at] |= 1
+    path.write_bytes(data)
+    assert added(path, repository) == {"app-1": 1, "app-3": 1, "a.zip": "VEN-INGEST-FORMAT"}
+
+
+def test_a_cut_tar_adds_the_logs_before_the_cut(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    path = tmp_path / "a.tgz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name in ("join.log", "spill.log"):
+            tar.add(SPARK / name, name)
+    path.write_bytes(path.read_bytes()[:-5_000])
+    outcome = added(path, repository)
+    assert (outcome["join.log"], outcome["a.tgz"]) == (1, "VEN-INGEST-FORMAT")
+
+
+def test_windows_paths_in_a_zip(tmp_path: Path, repository: TrialRepository) -> None:
+    rolling = SPARK / "eventlog_v2_local-1795206808966"
+    members = [("logs\\", b"")]
+    members += [
+        (f"logs\\{rolling.name}\\{part.name}", part.read_bytes()) for part in rolling.iterdir()
+    ]
+    path = zipped(tmp_path / "a.zip", members)
+    assert added(path, repository) == {"a.zip": 1}
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "three bytes"])
+def test_a_zip_without_files_is_named_as_such(damage: str, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", () if damage == "empty" else [("app-1", TEXT)])
+    if damage != "empty":
+        path.write_bytes(path.read_bytes()[: 3 if damage == "three bytes" else -100])
+    with pytest.raises(VenturiError) as error:
+        recognise(path)
+    why = {"cut": "zip file that was cut off", "empty": "an empty zip file"}
+    assert why.get(damage, "unknown format") in error.value.message
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda path: written(zstd.compress(tarred(path).read_bytes()))(path),
+        lambda path: written(gzip.compress(zipped(path).read_bytes()))(path),
+        written(gzip.compress(TEXT) + b"garbage"),
+        written(gzip.compress(TEXT[:999]) + gzip.compress(TEXT[999:])),
+        written(gzip.compress(zstd.compress(TEXT))),
+        lambda path: tarred(path, "w:xz", data=zstd.compress(TEXT)),
+    ],
+    ids=["tar.zst", "zip.gz", "garbage after gz", "two gz members", "zstd.gz", "zstd in tar.xz"],
+)
+def test_a_log_in_several_layers_is_read_like_the_plain_one(
+    pack: Callable[[Path], Path],
+    tmp_path: Path,
+    repository: TrialRepository,
+    plain: dict[str, Any],
+) -> None:
+    path = pack(tmp_path / "log")
+    assert recognise(path).name == "spark-eventlog"
+    import_file(repository, "spark-eventlog", path)
+    assert facts(repository) == plain
+
+
+def test_results_are_found_in_folders_and_containers(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    fio = (DATA / "results/fio/jobs.json").read_bytes()
+    iperf3 = (DATA / "results/iperf3/runs.json").read_bytes()
+    members = [("fio.json", fio), ("app-1", TEXT), ("iperf3.json.gz", gzip.compress(iperf3))]
+    path = zipped(tmp_path / "a.zip", [*members, ("README", b"hello")])
+    outcome = added(path, repository)
+    assert outcome == {"fio.json": 3, "app-1": 1, "iperf3.json.gz": 5, "README": None}
+    with pytest.raises(VenturiError, match="may be spark-eventlog or fio or iperf3"):
+        recognise(path)
+
+
+def test_cut_results_that_are_compressed_add_nothing(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    packed = gzip.compress((DATA / "results/scout/runs.csv").read_bytes())
+    path = written(packed[:-20])(tmp_path / "runs.csv.gz")
+    with pytest.raises(VenturiError, match="cut off") as error:
+        import_file(repository, recognise(path).name, path)
+    assert error.value.where["file"] == str(path)
+    assert import_file(repository, "scout", written(packed)(path)).added == 4

@@ -17,9 +17,8 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
+from venturi.record.importing.containers import MANIFEST, RECORDS
 from venturi.record.importing.exchange import (
-    MANIFEST,
-    RECORDS,
     ArchiveLimits,
     export_trials,
     import_archive,

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
 from venturi.record import starter
+from venturi.record.importing.exchange import export_trials
 from venturi.record.importing.formats import FORMATS, FormatKind
-from venturi.record.importing.importer import found
-from venturi.record.importing.recognise import recognise
+from venturi.record.importing.importer import found, import_file
+from venturi.record.importing.recognise import formats_of, recognise
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 
@@ -57,10 +58,27 @@ def test_every_format_has_an_example() -> None:
     assert {name for name, _ in EXAMPLES} == FORMATS.keys() - {"archive", "table"}
 
 
-def test_an_archive_even_an_empty_one(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "none", "w"):
-        pass
-    assert recognise(tmp_path / "none").name == "archive"
+def test_an_archive_and_its_unpacked_files(tmp_path: Path, repository: TrialRepository) -> None:
+    """Also if a tool or a person packed it again, in a folder or with files of their own."""
+    import_file(repository, "scout", DATA / "results/scout/runs.csv")
+    trials = whole_trials(repository)
+    export_trials(repository, trials, tmp_path / "own.zip")
+    with zipfile.ZipFile(tmp_path / "own.zip") as archive:
+        archive.extractall(tmp_path / "unpacked")
+        members = [(name, archive.read(name)) for name in archive.namelist()]
+    again = {
+        "zip in zip": [("own.zip", (tmp_path / "own.zip").read_bytes())],
+        "in a folder": [(f"export/{name}", data) for name, data in members],
+        "with folders": [("artifacts/", b""), *members, ("__MACOSX/._manifest.json", b"x")],
+    }
+    for name, files in again.items():
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, data in files:
+                archive.writestr(member, data)
+    for name in ("own.zip", "unpacked", *again):
+        assert recognise(tmp_path / name).name == "archive"
+        report = import_file(repository, "archive", tmp_path / name)
+        assert (report.already_present, report.refused_count) == (len(trials), 0)
 
 
 @pytest.mark.parametrize("folder", ["spark/4.3.0", "spark/4.3.0/eventlog_v2_local-1795206808966"])
@@ -96,8 +114,7 @@ def test_what_may_be_several_is_left_to_the_user(tmp_path: Path) -> None:
     for name in ("spark/4.3.0/tiny.log", "mapreduce/3.4.2"):
         (tmp_path / Path(name).name).symlink_to(DATA / name)
     (tmp_path / "job.jhist").write_text("Avro-Json\n{}\n")
-    with pytest.raises(VenturiError, match="may be mapreduce-history or spark-eventlog"):
-        recognise(tmp_path)
+    assert [each.name for each in formats_of(tmp_path)] == ["mapreduce-history", "spark-eventlog"]
 
 
 @pytest.mark.parametrize(
@@ -130,6 +147,14 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
         recognise(path)
     assert caught.value.code == "VEN-IMPORT-FORMAT"
     assert "formats are archive, " in caught.value.hint
+
+
+def test_an_empty_file_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "app-1.log"
+    for content, why in ((b"", "is empty: nothing was written"), (b"\0" * 99, "contains no text")):
+        path.write_bytes(content)
+        with pytest.raises(VenturiError, match=why):
+            recognise(path)
 
 
 @given(st.binary(max_size=300))
@@ -194,7 +219,7 @@ def test_a_packed_bomb_is_looked_at_and_not_unpacked(tmp_path: Path) -> None:
     with gzip.open(bomb, "wb") as file:
         for _ in range(256):
             file.write(bytes(1 << 20))
-    with pytest.raises(VenturiError, match="unknown format"):
+    with pytest.raises(VenturiError, match="contains no text"):
         recognise(bomb)
 
 

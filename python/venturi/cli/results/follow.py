@@ -25,8 +25,8 @@ from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.jobs.logs.history_server import completed_applications, download
 from venturi.jobs.logs.object_store import fetch, stored_logs
-from venturi.record.importing.formats import Format, Log
-from venturi.record.importing.recognise import recognise
+from venturi.record.importing.formats import Format, FormatKind, Log
+from venturi.record.importing.recognise import formats_of
 from venturi.record.store.files import make_folder, modes_in, replacing
 from venturi.terminal.table import plain
 
@@ -126,11 +126,12 @@ def _items(
             if is_url(source):
                 yield from _served(source)
                 continue
-            chosen = format_ or recognise(Path(source))
-            for log in chosen.reader.find(Path(source)):
-                item = _seen(chosen, log, every_s)
-                if item is not None:
-                    yield item
+            found = [format_] if format_ else formats_of(Path(source))
+            for chosen in (each for each in found if each.kind is FormatKind.LOG):
+                for log in chosen.reader.find(Path(source)):
+                    item = _seen(chosen, log, every_s)
+                    if item is not None:
+                        yield item
         except VenturiError as error:
             click.echo(f"{source}: [{error.code}] {error.message}", err=True)
 

@@ -15,7 +15,7 @@ from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
-from venturi.record.importing.recognise import recognise
+from venturi.record.importing.recognise import formats_of
 
 OWN_TABLE = "table"
 """The format of which the user names the columns."""
@@ -151,6 +151,8 @@ def _check_watched(format_: Format | None, files: list[Path], *, as_json: bool) 
     """Raise an error for --watch of something other than engines' logs."""
     if as_json:
         raise click.UsageError("--watch never ends, so it prints no --json")
-    found = [format_] if format_ else [recognise(each) for each in files if each.is_file()]
+    found = (
+        [format_] if format_ else [f for each in files if each.is_file() for f in formats_of(each)]
+    )
     for other in (each for each in found if each.kind is not FormatKind.LOG):
         raise click.UsageError(f"--watch imports engines' logs, not {other.name}")

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.results.import_messages import FileOutcome, say, say_imported
+from venturi.cli.results.import_messages import (
+    FileOutcome,
+    say,
+    say_imported,
+    say_skipped,
+    suggest_next,
+)
 from venturi.cli.screen import is_first_screen
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
-from venturi.record.importing.recognise import recognise
+from venturi.record.importing.recognise import formats_of
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
@@ -51,56 +58,83 @@ def import_all(
     """
     outcomes: list[FileOutcome] = []
     refused = 0
-    with open_repository() as repository:
-        for found in _outcomes(repository, format_, files):
+    with (
+        open_repository() as repository,
+        closing(_outcomes(repository, format_, files)) as all_found,
+    ):
+        for found in all_found:
             outcome = found if named is None else replace(found, file=named)
             outcomes.append(outcome)
             if outcome.imported is not None:
                 brief = outcome.file not in files  # found in a folder
                 say_imported(repository, outcome, outcome.imported, brief=brief)
-                continue
-            assert outcome.error is not None
-            if len(files) == 1 and outcome.file == files[0]:
-                raise outcome.error
-            refused += 1
-            if refused <= _REFUSED_SHOWN:
-                say(f"{outcome.file}: rejected: [{outcome.error.code}] {outcome.error.message}")
+            elif outcome.error is not None:
+                if len(files) == 1 and outcome.file == files[0] and len(outcomes) == 1:
+                    raise outcome.error
+                refused += 1
+                if refused <= _REFUSED_SHOWN:
+                    say(f"{outcome.file}: rejected: [{outcome.error.code}] {outcome.error.message}")
+        suggest_next(repository, outcomes)
     if refused > _REFUSED_SHOWN:
         say(f"and {refused - _REFUSED_SHOWN:,} more rejected; --json has all")
-    if refused == len(outcomes) and named is None:
+    say_skipped(outcomes)
+    if named is None and not any(each.imported for each in outcomes):
         say(f"no trial found in {', '.join(map(str, files))}")
-    sound = all(each.imported is not None and each.imported.sound for each in outcomes)
-    return outcomes, ExitCode.OK if sound else ExitCode.USER
+    results = [each for each in outcomes if not each.skipped]
+    sound = all(each.imported is not None and each.imported.sound for each in results)
+    return outcomes, ExitCode.OK if sound and results else ExitCode.USER
 
 
 def _outcomes(
     repository: TrialRepository, format_: Format | None, files: Sequence[Path]
-) -> Iterator[FileOutcome]:
-    from venturi.record.importing.importer import found
-
+) -> Generator[FileOutcome]:
     if not files:
         from venturi.record.starter import import_starter
 
         yield FileOutcome(None, STARTER, import_starter(repository))
     for given in files:
-        chosen, file = format_, given
         try:
-            chosen = format_ or _recognised(given)
-            unit = "trials" if chosen.kind is FormatKind.ARCHIVE else "bytes"
-            for file, take in found(chosen, given):
-                try:
-                    with counting(f"import {file.name}", unit) as progress:
-                        imported = take(repository, progress)
-                except VenturiError as error:
-                    yield FileOutcome(file, chosen.name, error=error)
-                else:
-                    yield FileOutcome(file, chosen.name, imported)
+            chosen = [format_] if format_ else _recognised(given)
         except VenturiError as error:
-            yield FileOutcome(given, chosen.name if chosen else None, error=error)
+            yield FileOutcome(given, None, error=error)
+            continue
+        unknown: set[Path] | None = None
+        for each in chosen:
+            others: set[Path] = set()
+            for outcome in _of_format(repository, each, given):
+                if outcome.skipped and isinstance(outcome.file, Path):
+                    others.add(outcome.file)
+                else:
+                    yield outcome
+            unknown = others if unknown is None else unknown & others
+        for file in sorted(unknown or ()):
+            yield FileOutcome(file, None, skipped=True)
 
 
-def _recognised(file: Path) -> Format:
-    format_ = recognise(file)
+def _of_format(repository: TrialRepository, format_: Format, given: Path) -> Iterator[FileOutcome]:
+    """Import the files of one format at `given`; others are skipped."""
+    from venturi.record.importing.importer import found
+
+    unit = "trials" if format_.kind is FormatKind.ARCHIVE else "bytes"
+    try:
+        for file, take in found(format_, given):
+            if take is None:
+                yield FileOutcome(file, None, skipped=True)
+                continue
+            try:
+                with counting(f"import {file.name}", unit) as progress:
+                    imported = take(repository, progress)
+            except VenturiError as error:
+                yield FileOutcome(file, format_.name, error=error)
+            else:
+                yield FileOutcome(file, format_.name, imported)
+    except VenturiError as error:
+        yield FileOutcome(given, format_.name, error=error)
+
+
+def _recognised(file: Path) -> list[Format]:
+    found = formats_of(file)
     if not is_first_screen():
-        say(f"{file}: recognized as {format_.name}: {format_.title}")
-    return format_
+        for each in found:
+            say(f"{file}: recognized as {each.name}: {each.title}")
+    return found

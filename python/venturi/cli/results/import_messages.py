@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 _SHOWN = 10
+_SKIPPED_SHOWN = 3
 _ID_LENGTH = 12  # of a checksum: unique without a look at all trials
 
 
@@ -28,19 +31,23 @@ _ID_LENGTH = 12  # of a checksum: unique without a look at all trials
 class FileOutcome:
     """The result of importing a file: `imported`, or the `error` that refused it.
 
-    `file` is None for the shipped tables, and a text for a file from a server or store.
+    `file` is None for the shipped tables, and a text for a file from a server or store. A file in a
+    folder is `skipped` if it has no known format.
     """
 
     file: Path | str | None
     format: str | None
     imported: ImportReport | None = None
     error: VenturiError | None = None
+    skipped: bool = False
 
 
 def fields_of(outcome: FileOutcome) -> dict[str, Any]:
     """Return an outcome as `--json` prints it."""
     file = None if outcome.file is None else str(outcome.file)
     fields: dict[str, Any] = {"file": file, "format": outcome.format}
+    if outcome.skipped:
+        return fields | {"skipped": True}
     if outcome.imported is None:
         assert outcome.error is not None
         return fields | {"error": outcome.error.as_dict()}
@@ -107,6 +114,42 @@ def say_imported(
     ):
         if len(shown) > _SHOWN:
             answer(f"  the first {_SHOWN} {what} are shown; --json has more")
+
+
+def say_skipped(outcomes: Sequence[FileOutcome]) -> None:
+    """Print which files were skipped, if any, in a line."""
+    names = [plain(Path(each.file or "").name) for each in outcomes if each.skipped]
+    if names:
+        more = f" and {len(names) - _SKIPPED_SHOWN:,} more" if len(names) > _SKIPPED_SHOWN else ""
+        shown = ", ".join(names[:_SKIPPED_SHOWN]) + more
+        say(f"skipped {count_of(len(names), 'file')} of no known format: {shown}")
+
+
+def suggest_next(repository: TrialRepository, outcomes: Sequence[FileOutcome]) -> None:
+    """Print the command that most users want after an import."""
+    imported = [each for each in outcomes if each.imported is not None]
+    arrived = [each.trial for one in imported if one.imported for each in one.imported.trials]
+    trials = sum(each.imported.kept for each in imported if each.imported)
+    if not trials or not is_first_screen():
+        return
+    last = imported[-1]
+    assert last.imported is not None
+    is_log = any(each.account for each in last.imported.trials)
+    id_ = (arrived or [last.imported.example])[-1][-_ID_LENGTH:]
+    if last.imported.workload in {"diskbench", "netbench"}:
+        next_step(
+            "venturi catalog overlay --from-trials --type NAME --onto current -o measured.csv "
+            "(rates for `venturi predict`)"
+        )
+    elif trials == 1:
+        next_step(f"venturi show {id_}" + (" --all" if is_log else ""))
+    elif is_log and len(arrived) == 2:
+        next_step(f"venturi compare {' '.join(each[-_ID_LENGTH:] for each in arrived)} --why")
+    elif last.imported.differing:
+        workload = quote(f"workload={last.imported.workload}")
+        next_step(f"venturi effect {quote(last.imported.differing[0])} --where {workload}")
+    else:
+        next_step("venturi ls")
 
 
 def _say_refused(imported: ImportReport) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.formats import FormatKind, Log
+from venturi.record.importing.formats import FormatKind, Log, NothingFoundError
 from venturi.record.importing.recognise import refuse_special
 
 ROLLING = "eventlog_v2_"
@@ -117,7 +117,7 @@ def _entries(folder: Path) -> list[Path]:
 
 def _some(logs: list[Log], path: Path, what: str, hint: str) -> list[Log]:
     if not logs:
-        raise VenturiError(
+        raise NothingFoundError(
             "VEN-INGEST-FORMAT",
             f"{path} contains no {what}",
             where={"folder": str(path)},

@@ -29,6 +29,7 @@ from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
 from venturi.record.access.authors import Author
+from venturi.record.importing.containers import MANIFEST, RECORDS
 from venturi.record.importing.formats import Format
 from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.importing.text import Refusal
@@ -45,13 +46,11 @@ FORMAT = Format(
     "archive",
     "trials that `venturi export` wrote",
     pattern=r"PK(\x03\x04|\x05\x06)",
-    suffix=".zip",
+    suffix="trials.ndjson",
 )
 
 ARCHIVE = "venturi-export"
 VERSION = 1
-MANIFEST = "manifest.json"
-RECORDS = "trials.ndjson"
 _DIRECTORY_BYTES_A_MEMBER = 160  # 46 and a name: artifacts/, 26 characters of an id, /, the file's
 _COMPRESSION = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 Progress = Callable[[int, int], None]

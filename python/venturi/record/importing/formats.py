@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from venturi.core.errors import VenturiError
+
 AUTO = "auto"
 _PACKAGE = Path(__file__).parents[2]
 _HEADER_LINES = 4  # a table may have a title above its header
@@ -35,6 +37,10 @@ class FormatKind(Enum):
     """`read(file, source)`: series of hosts and refusals; each host becomes a trial."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
     """Trials with their files, each imported separately."""
+
+
+class NothingFoundError(VenturiError):
+    """A folder holds no log of the format."""
 
 
 # In the order in which formats are listed.
@@ -82,6 +88,11 @@ class Format:
     module: str = ""
     kind: FormatKind = FormatKind.RESULTS
     options: tuple[str, ...] = ()
+
+    @property
+    def is_recognizable(self) -> bool:
+        """Whether a file's beginning or name can tell that it is of this format."""
+        return bool(self.pattern or self.columns or self.suffix)
 
     @property
     def reader(self) -> Any:

@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
 from venturi.core.errors import UsageError, VenturiError, unreadable
 from venturi.core.settings import TrialLimits
 from venturi.record.importing.containers import (
+    RECORDS,
     errors_name,
     is_container,
+    plain_file,
     require_depth,
     unpacked,
+    zipped_archive,
 )
 from venturi.record.importing.exchange import import_archive
-from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
+from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log, NothingFoundError
 from venturi.record.importing.host_series import bounded, take_series
 from venturi.record.importing.items import ImportedItem, ImportSource
-from venturi.record.importing.recognise import refuse_special
+from venturi.record.importing.recognise import files_in, may_be, refuse_special
 from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.store.files import remove_abandoned
 from venturi.record.store.repository import TrialRepository
@@ -50,41 +53,91 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def found(format: Format, path: Path) -> Generator[tuple[Path, Take]]:
-    """Yield the files to import at `path`, by name: the file itself, or each log in the folder.
+def found(format: Format, path: Path) -> Generator[tuple[Path, Take | None]]:
+    """Yield the files to import at `path`, by name: the file itself, or each one in the folder.
 
-    Containers in containers are unpacked, too, VEN-INGEST-LIMIT if they are too deep.
+    Containers in containers are unpacked, too, VEN-INGEST-LIMIT if they are too deep. A file that
+    lies in a folder or container and isn't of the format has None; an error follows if all are so.
     """
+    none = True
     with ExitStack() as kept:
-        yield from _found(format, path, kept, 0)
+        for name, take in _found(format, path, kept, 0):
+            none &= take is None
+            yield name, take
+    if none:
+        raise NothingFoundError(
+            format.kind.value,
+            f"{path} contains no file of the format {format.name}",
+            where={"file": str(path)},
+            hint=f"`venturi import {path}` recognizes the formats of the files in it",
+        )
 
 
-def _found(format: Format, path: Path, kept: ExitStack, depth: int) -> Iterator[tuple[Path, Take]]:
+def _found(
+    format: Format, path: Path, kept: ExitStack, depth: int
+) -> Iterator[tuple[Path, Take | None]]:
     """Yield the files to import; unpacked ones exist as long as `kept` is open."""
     refuse_special(path, format.kind.value)
-    if format.kind is FormatKind.RESULTS:
-        yield path, partial(_take_results, format, path)
-    elif format.kind is FormatKind.SERIES:
-        yield path, partial(_take_series, format, path)
-    elif format.kind is FormatKind.ARCHIVE:
-        yield path, partial(_take_archive, path)
-    elif is_container(path):
-        require_depth(path, depth)
-        folder = kept.enter_context(unpacked(path))
-        logs = list(_found(format, folder, kept, depth + 1))
-        for name, take in logs:
-            own = path if len(logs) == 1 else path / name.relative_to(folder)
-            yield own, partial(_take_unpacked, take, path, folder)
-    else:
+    if is_container(path, format.kind.value):
+        yield from _in_container(format, path, kept, depth)
+    elif format.kind is FormatKind.LOG:
         for log in format.reader.find(path):
-            if log.files == (log.path,) and path.is_dir() and is_container(log.path):
-                # Each container in a folder is unpacked only while it is read.
-                if depth:
-                    yield from _found(format, log.path, kept, depth)
-                else:
-                    yield from found(format, log.path)
+            if log.files == (log.path,) and path.is_dir():
+                yield from _in_folder(format, log.path, kept, depth)
             else:
                 yield log.path, partial(_take_log, format, log)
+    elif path.is_dir():
+        for file in files_in(path):
+            yield from _in_folder(format, file, kept, depth)
+    else:
+        code = format.kind.value
+        made = zipped_archive(path) if path.name == RECORDS else plain_file(path, code)
+        plain = kept.enter_context(made)
+        yield (
+            path,
+            partial(_take_unpacked, partial(_TAKES[format.kind], format, plain), path, plain),
+        )
+
+
+def _in_container(
+    format: Format, path: Path, kept: ExitStack, depth: int
+) -> Iterator[tuple[Path, Take | None]]:
+    require_depth(path, depth)
+    problems: list[VenturiError] = []
+    folder = kept.enter_context(unpacked(path, problems=problems))
+    with errors_name(path, folder):
+        inside = list(_found(format, folder, kept, depth + 1))
+    alone = len(inside) == 1 and not problems
+    for name, take in inside:
+        if take is None:
+            yield path / name.relative_to(folder), None
+        else:
+            own = path if alone else path / name.relative_to(folder)
+            yield own, partial(_take_unpacked, take, path, folder)
+    for problem in problems:
+        yield path, partial(_fail, problem)
+
+
+def _in_folder(
+    format: Format, file: Path, kept: ExitStack, depth: int
+) -> Iterator[tuple[Path, Take | None]]:
+    """Yield a file of a folder, those in it if it is a container, or why it can't be read."""
+    try:
+        if is_container(file):
+            # Each container in a folder is unpacked only while it is read.
+            yield from _found(format, file, kept, depth) if depth else found(format, file)
+        elif not format.is_recognizable or may_be(format, file):
+            yield from _found(format, file, kept, depth)
+        else:
+            yield file, None
+    except NothingFoundError:
+        yield file, None
+    except VenturiError as error:
+        yield file, partial(_fail, error)
+
+
+def _fail(error: VenturiError, repository: TrialRepository, progress: Progress) -> ImportReport:
+    raise error
 
 
 def import_file(
@@ -99,7 +152,8 @@ def import_file(
     format's kind, and nothing is stored.
     """
     # Taken while `found` goes on: a container is unpacked until then.
-    (report,) = [take(repository, progress) for _, take in found(format_named(format), path)]
+    with closing(found(format_named(format), path)) as files:
+        (report,) = [take(repository, progress) for _, take in files if take is not None]
     return report
 
 
@@ -172,7 +226,9 @@ def _take_series(
     return report
 
 
-def _take_archive(path: Path, repository: TrialRepository, progress: Progress) -> ImportReport:
+def _take_archive(
+    format: Format, path: Path, repository: TrialRepository, progress: Progress
+) -> ImportReport:
     remove_abandoned(repository.artifacts_dir)
     return import_archive(repository, path, progress=progress)
 
@@ -183,3 +239,10 @@ def _take_log(
     reader = format.reader
     found = reader.accounts(log, progress=lambda done: progress(done, None))
     return reader.take_in(repository, found)  # type: ignore[no-any-return]
+
+
+_TAKES = {
+    FormatKind.RESULTS: _take_results,
+    FormatKind.SERIES: _take_series,
+    FormatKind.ARCHIVE: _take_archive,
+}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from venturi.core.errors import VenturiError, unreadable
 from venturi.record.importing.containers import (
+    MANIFEST,
+    RECORDS,
     errors_name,
     is_container,
     require_depth,
@@ -18,56 +20,61 @@ from venturi.record.importing.streams import head
 
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
-_PACKED = (
-    b"LZ4Block",
-    b"\x28\xb5\x2f\xfd",
-    b"\x82SNAPPY\x00",
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zXZ\x00",
-    b"ZV",
-)
 
 
-def recognise(path: Path, depth: int = 0) -> Format:
-    """Return the only format that fits `path`; if unclear, VEN-IMPORT-FORMAT suggests a command.
-
-    `depth` is how many containers it lies in.
-    """
-    if is_container(path):
-        require_depth(path, depth)
-        with unpacked(path, head_bytes=_HEAD_BYTES) as folder:
-            return _renamed(folder, path, depth + 1)
-    if path.is_dir():
-        logs = (each for file in _files(path) for each in _logs_like(file, depth))
-        found = list(dict.fromkeys(logs))
-        none = (
-            f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name the "
-            "files to import"
-        )
-        if any(file.name.startswith("appstatus_") for file in _files(path)):
-            none = "contains the appstatus of a rolling event log of Spark, but no part of the log"
-    else:
-        found = _like(path)
-        none = (
-            "has an unknown format; name its format, or import your own table as `table` with "
-            "--column elapsed_s=COLUMN"
-        )
+def recognise(path: Path) -> Format:
+    """Return the only format that fits `path`; if unclear, VEN-IMPORT-FORMAT suggests a command."""
+    found = formats_of(path)
     if len(found) == 1:
         return found[0]
+    raise _unclear(path, found, "")
+
+
+def formats_of(path: Path, depth: int = 0) -> list[Format]:
+    """Return the formats of the files in the folder or container `path`, or of the file itself.
+
+    VEN-IMPORT-FORMAT if no format fits, or if a single file may be of several. `depth` is how many
+    containers it lies in.
+    """
+    if is_container(path, FormatKind.RESULTS.value):
+        require_depth(path, depth)
+        with (
+            unpacked(path, head_bytes=_HEAD_BYTES, problems=[]) as folder,
+            errors_name(path, folder),
+        ):
+            return formats_of(folder, depth + 1)
+    if path.is_dir():
+        found = {each for file in files_in(path) for each in _of_file_in_folder(file, depth)}
+        none = (
+            f"contains no log of an engine and no results among its first {_LOOKED_INTO:,} files; "
+            "name the files to import"
+        )
+        if any(file.name.startswith("appstatus_") for file in files_in(path)):
+            none = "contains the appstatus of a rolling event log of Spark, but no part of the log"
+        if not found:
+            raise _unclear(path, [], none)
+        return [each for each in FORMATS.values() if each in found]
+    likely = formats_like(path)
+    if len(likely) == 1:
+        return likely
+    none = (
+        "has an unknown format; name its format, or import your own table as `table` with "
+        "--column elapsed_s=COLUMN"
+    )
+    if not likely and not _beginning(path).strip(b"\0 \t\r\n"):
+        none = "is empty" if not path.stat().st_size else "contains no text"
+        none += ": nothing was written to it, or it was not copied completely"
+    raise _unclear(path, likely, none)
+
+
+def _unclear(path: Path, found: Sequence[Format], none: str) -> VenturiError:
     typed = [f"venturi import {each.name} {path}" for each in found]
-    raise VenturiError(
+    return VenturiError(
         "VEN-IMPORT-FORMAT",
         f"{path} may be {' or '.join(each.name for each in found)}" if found else f"{path} {none}",
         where={"file": str(path)},
         hint=" or ".join(typed) or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
     )
-
-
-def _renamed(folder: Path, path: Path, depth: int) -> Format:
-    """Return the format of the logs in `folder`; an error names the container `path`."""
-    with errors_name(path, folder):
-        return recognise(folder, depth)
 
 
 def refuse_special(path: Path, code: str) -> None:
@@ -81,12 +88,18 @@ def refuse_special(path: Path, code: str) -> None:
         )
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    """The first files at any depth, without pipes and broken links."""
+def files_in(folder: Path) -> Iterator[Path]:
+    """The first files at any depth, without pipes and broken links.
+
+    For an unpacked archive of trials, its records stand for all of its files.
+    """
     left = _LOOKED_INTO
     for above, folders, names in os.walk(folder, onerror=_raise):
-        folders.sort()
-        for name in sorted(names):
+        folders[:] = sorted(each for each in folders if not each.startswith((".", "_")))
+        is_archive = {MANIFEST, RECORDS} <= set(names)
+        if is_archive:
+            folders.clear()
+        for name in [RECORDS] if is_archive else sorted(names):
             path = Path(above, name)
             if not left:
                 return
@@ -99,27 +112,30 @@ def _raise(error: OSError) -> None:
     raise unreadable(error.filename, error, FormatKind.RESULTS.value) from error
 
 
-def _logs_like(path: Path, depth: int) -> list[Format]:
-    """The log formats that fit; none if the file can't be read."""
+def _of_file_in_folder(path: Path, depth: int) -> list[Format]:
+    """The formats that fit; none if the file can't be read, or may be of several."""
     try:
-        if is_container(path):
-            return [recognise(path, depth)]
-        return [each for each in _like(path) if each.kind is FormatKind.LOG]
+        return formats_of(path, depth)
     except VenturiError:
         return []
 
 
-def _like(path: Path) -> list[Format]:
+def formats_like(path: Path) -> list[Format]:
+    """The formats that the beginning of the file `path` fits."""
+    data = _beginning(path)
+    return [each for each in FORMATS.values() if each.begins(data, path.name)]
+
+
+def may_be(format: Format, path: Path) -> bool:
+    """Whether `path` begins like `format`, or is a damaged log of which nothing can be read."""
+    lost = format.kind is FormatKind.LOG and path.stat().st_size and not _beginning(path)
+    return bool(lost) or format in formats_like(path)
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of the text in `path`, decompressed, in UTF-8."""
     refuse_special(path, FormatKind.RESULTS.value)
     try:
-        with path.open("rb") as file:
-            data = file.read(_HEAD_BYTES)
+        return head(path, _HEAD_BYTES)
     except OSError as error:
         raise unreadable(path, error, FormatKind.RESULTS.value) from error
-    formats = list(FORMATS.values())
-    if data.startswith(_PACKED) or path.suffix == ".snappy":
-        # Loaded only for compressed files.
-
-        data = head(path, _HEAD_BYTES)
-        formats = [each for each in formats if each.kind is FormatKind.LOG]
-    return [each for each in formats if each.begins(data, path.name)]

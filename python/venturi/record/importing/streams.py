@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import re
 import struct
@@ -18,10 +19,10 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import cramjam
 
@@ -52,6 +53,8 @@ _SNAPPY_HEAD_BYTES = 16
 # Source: com.ning.compress.lzf.LZFChunk: magic, kind (0 plain, 1 packed), lengths of 2 bytes each.
 _LZF_HEAD = re.compile(rb"ZV[\x00\x01]", re.DOTALL)
 _BLOCK_BYTES = 64 << 20  # more than any writer puts into a block
+_UNNAMED = Path()
+_Decompressor = gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
 _HEAD_BYTES = 512  # kept of a line that is too long: enough to see what it is
 
 
@@ -123,7 +126,7 @@ class LogText:
     def _lines_of(self, file: IO[bytes], path: Path, size_bytes: int | None) -> Iterator[bytes]:
         parts: list[bytes] = []  # of the line that is not complete yet
         size = 0
-        for chunk in self._chunks(file, path, size_bytes):
+        for chunk in self.chunks(file, path, size_bytes):
             first, *others = chunk.split(b"\n")
             size += len(first)
             if size <= self.limits.line_bytes:
@@ -150,9 +153,8 @@ class LogText:
         if line:
             yield line
 
-    def _chunks(
-        self, file: IO[bytes], path: Path, size_bytes: int | None = None
-    ) -> Iterator[bytes]:
+    def chunks(self, file: IO[bytes], path: Path, size_bytes: int | None = None) -> Iterator[bytes]:
+        """The text of `file`, decompressed."""
         head = file.read(_SNAPPY_HEAD_BYTES)
         file.seek(0)
         name, read = _codec(head, path)
@@ -179,16 +181,45 @@ class LogText:
 
 def head(path: Path, size_bytes: int) -> bytes:
     """About the first `size_bytes` of the text of `path`, unpacked."""
-    data = b""
     try:
-        with path.open("rb") as file:
-            for chunk in LogText([path])._chunks(file, path):
-                data += chunk
-                if len(data) >= size_bytes:
-                    break
+        with plain_text(path) as text:
+            return text.read(size_bytes)
     except OSError as error:
         raise unreadable(path, error, FormatKind.LOG.value) from error
-    return data[:size_bytes]
+
+
+class _ChunkReader(io.RawIOBase):
+    """The chunks of a text as a file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._left:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._left = memoryview(chunk)
+        size = min(len(into), len(self._left))
+        into[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+
+def is_packed(path: Path) -> bool:
+    """Whether `path` is compressed in one of the ways that are read here."""
+    with path.open("rb") as file:
+        return _codec(file.read(_SNAPPY_HEAD_BYTES), path)[0] is not None
+
+
+@contextmanager
+def plain_text(path: Path) -> Iterator[io.BufferedReader]:
+    """The decompressed text of `path` as a file; a truncated one ends where the text does."""
+    with path.open("rb") as file:
+        yield io.BufferedReader(_ChunkReader(LogText([path]).chunks(file, path)), _CHUNK)
 
 
 def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], Iterator[bytes]]]:
@@ -226,29 +257,34 @@ def _plain(file: IO[bytes]) -> Iterator[bytes]:
 
 def _gzip(file: IO[bytes]) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=file) as unpacked:
-        try:
-            while chunk := unpacked.read1(_CHUNK):
-                yield chunk
-        except (EOFError, OSError, zlib.error) as error:
-            raise CutOffError(f"damaged or truncated: {error}") from error
+        yield from _chunks_of(unpacked, file)
 
 
 def _bzip2(file: IO[bytes]) -> Iterator[bytes]:
     with bz2.BZ2File(file) as unpacked:
-        yield from _chunks_of(unpacked)
+        yield from _chunks_of(unpacked, file)
 
 
 def _xz(file: IO[bytes]) -> Iterator[bytes]:
     with lzma.LZMAFile(file) as unpacked:
-        yield from _chunks_of(unpacked)
+        yield from _chunks_of(unpacked, file)
 
 
-def _chunks_of(unpacked: bz2.BZ2File | lzma.LZMAFile) -> Iterator[bytes]:
+def _chunks_of(unpacked: _Decompressor, file: IO[bytes]) -> Iterator[bytes]:
+    """The text, decompressed once more if Spark had compressed it before the user did."""
+    text = False
     try:
+        _, read = _codec(unpacked.peek(_SNAPPY_HEAD_BYTES)[:_SNAPPY_HEAD_BYTES], _UNNAMED)
+        if read is not _plain and not isinstance(file, _Decompressor):
+            yield from read(unpacked)  # type: ignore[arg-type]
+            return
         while chunk := unpacked.read1(_CHUNK):
+            text = True
             yield chunk
-    except (EOFError, OSError, lzma.LZMAError) as error:
-        raise CutOffError(f"damaged or cut off: {error}") from error
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        # gunzip ignores garbage after the last member, too.
+        if not (text and isinstance(error, gzip.BadGzipFile) and "Not a gzipped" in str(error)):
+            raise CutOffError(f"damaged or cut off: {error}") from error
 
 
 def _zstd(file: IO[bytes]) -> Iterator[bytes]:

@@ -9,10 +9,11 @@ from typing import Any
 
 from venturi.record.importing.items import ALIKE, ImportedItem, Spelling
 from venturi.record.importing.text import Refusal
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Scalar, State, Trial
 
 KEPT_REFUSALS = 1_000
 _SHOWN_CHARACTERS = 200
+_VALUES_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ class ImportReport:
     counts trials that failed where they ran, and `alike` those that equal an earlier row in
     everything but its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the
     first 1,000 refusals, `reasons` counts all. Archives and logs have their `trials` by name.
+
+    `workload` is the most frequent one of a file of results, `differing` has the configuration keys
+    with 2 to 20 values among its trials, and `example` is the ID of one.
     """
 
     added: int
@@ -65,6 +69,14 @@ class ImportReport:
     spellings: tuple[Variant, ...]
     trials: tuple[Arrival, ...] = ()
     removed: int = 0
+    workload: str = ""
+    differing: tuple[str, ...] = ()
+    example: str = ""
+
+    @property
+    def kept(self) -> int:
+        """How many trials are in the repository now."""
+        return self.added + self.already_present
 
     @property
     def sound(self) -> bool:
@@ -87,6 +99,9 @@ class Tally:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     spellings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     arrivals: list[Arrival] = field(default_factory=list)
+    workloads: Counter[str] = field(default_factory=Counter)
+    values: dict[str, dict[str, set[Scalar]]] = field(default_factory=dict)  # by workload and key
+    example: str = ""
 
     def trials(self, items: Iterable[ImportedItem]) -> Iterator[Trial]:
         """The trials among `items`, each once; the rest is counted."""
@@ -102,7 +117,17 @@ class Tally:
                 seen.add(item.id)
                 self.failed += item.state is State.FAILED
                 self.alike += any(warning.code == ALIKE for warning in item.warnings)
+                self._note(item)
                 yield item
+
+    def _note(self, trial: Trial) -> None:
+        self.example = trial.id
+        self.workloads[trial.workload.name] += 1
+        keys = self.values.setdefault(trial.workload.name, {})
+        for key, value in trial.configuration.items():
+            known = keys.setdefault(key, set())
+            if len(known) <= _VALUES_MOST:
+                known.add(value)
 
     def refuse(self, refusal: Refusal) -> None:
         """Count a refusal, and keep it if it is among the first."""
@@ -121,6 +146,8 @@ class Tally:
 
     def done(self) -> ImportReport:
         """Return the counts."""
+        workload = max(self.workloads, key=self.workloads.__getitem__, default="")
+        keys = self.values.get(workload, {})
         return ImportReport(
             added=self.added,
             already_present=self.already_present,
@@ -133,4 +160,7 @@ class Tally:
             spellings=tuple(Variant(*key, count) for key, count in self.spellings.most_common()),
             trials=tuple(self.arrivals),
             removed=self.removed,
+            workload=workload,
+            differing=tuple(k for k, known in keys.items() if 1 < len(known) <= _VALUES_MOST),
+            example=self.example,
         )
