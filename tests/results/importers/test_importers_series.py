@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def test_a_truncated_sadf_keeps_its_complete_samples() -> None:
     ("name", "at_s", "read_bytes_per_s"),
     [
         ("iso.txt", 1.0, 1816.0 * 1024),
-        ("x.txt", 2.0, 1500.99 * 1024),
-        ("dk.txt", 2.0, 2316.83 * 1024),
+        ("x.txt", 1.0, 1500.99 * 1024),
+        ("dk.txt", 1.0, 2316.83 * 1024),
     ],
 )
 def test_iostat_leaves_out_the_mean_since_the_start(
@@ -88,7 +89,20 @@ def test_iostat_and_mpstat_json() -> None:
     ((iostat,), _) = read("sysstat", DATA / "sysstat/iostat.json")
     assert values(iostat, "disk_read_ops_per_s", "vda") == [(1.0, 101.98)]
     ((mpstat,), _) = read("sysstat", DATA / "sysstat/mpstat.json")
-    assert (mpstat.tool, len(values(mpstat, "cpu_user"))) == ("mpstat", 2)
+    assert mpstat.tool == "mpstat"
+    assert [t_s for t_s, _ in values(mpstat, "cpu_user")] == [1.0, 2.0]  # both are intervals
+
+
+def test_the_mean_since_the_start_takes_no_time_of_a_series() -> None:
+    text = (DATA / "sysstat/iostat.json").read_text()
+    ((iostat,), _) = read("sysstat", re.sub(r'"timestamp": "[^"]*",', "", text))
+    assert values(iostat, "disk_read_ops_per_s", "vda") == [(1.0, 101.98)]
+    report = (DATA / "iostat/x.txt").read_text().partition("\n\n\n")[0] + "\n"
+    ((alone,), _) = read("iostat", report)
+    assert alone.elapsed_s == 0.0
+    assert [each.message for each in alone.warnings] == [
+        "the only report is the mean since the host started"
+    ]
 
 
 def test_iostat_of_older_versions_and_other_languages() -> None:
@@ -118,10 +132,10 @@ def test_dstat() -> None:
     ((series,), refused) = read("dstat", DATA / "dstat/dstat.csv")
     assert (series.host, series.version, refused) == ("ip-10-0-0-79", "Dstat 0.7.0", [])
     assert values(series, "disk_write_bytes_per_s", "total") == [
-        (2.0, 272334848.0),
-        (3.0, 276201472.0),
+        (1.0, 272334848.0),
+        (2.0, 276201472.0),
     ]
-    assert values(series, "cpu_iowait")[0] == (2.0, pytest.approx(0.13065))
+    assert values(series, "cpu_iowait")[0] == (1.0, pytest.approx(0.13065))
 
 
 def test_pcp_dstat_has_epochs_and_a_truncated_row() -> None:

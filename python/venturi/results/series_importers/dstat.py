@@ -90,7 +90,7 @@ class _DstatRun:
     def __init__(self, title: str) -> None:
         words = title.split()
         self._series = HostSeries("unknown", "dstat", f"{words[0]} {words[1]}"[:100])
-        self._clock = ReportClock(self._series)
+        self._clock = ReportClock(self._series, since_boot=True)
         self._groups: list[str] = []
         self._columns: list[str] = []
         self._rows = 0
@@ -113,7 +113,7 @@ class _DstatRun:
         if host := named.get("Host:"):
             self._series.host = host[:200]
         if delay := _DELAY.search(named.get("Cmdline:", "")):
-            self._clock = ReportClock(self._series, float(delay[1]) or 1.0)
+            self._clock = ReportClock(self._series, float(delay[1]) or 1.0, since_boot=True)
 
     def _values(self, fields: Sequence[str], line: int, text: str) -> Refusal | None:
         if len(fields) < len(self._columns) or not text.endswith("\n"):

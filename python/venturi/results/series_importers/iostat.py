@@ -56,7 +56,7 @@ class _Reports:
 
     def __init__(self, host: str, kernel: str) -> None:
         self._series = HostSeries(host[:200], "iostat", "unknown", kernel=kernel[:200])
-        self._clock = ReportClock(self._series)
+        self._clock = ReportClock(self._series, since_boot=True)
         self._columns: list[str] = []
         self._cpu = False
         self._at_s: float | None = None  # of the report that is being read

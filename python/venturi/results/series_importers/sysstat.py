@@ -5,14 +5,15 @@
 - `iostat` and `mpstat` have a time only with `-t` (mpstat always, without a date). Without one the
   interval is unknown, and 1 s is assumed, with a warning.
 - The first report of `iostat` is the mean since the host started, unless `-y` was given, which the
-  file doesn't show. It is left out if there are others.
+  file doesn't show. It is left out if there are others, and the series begins with its time.
+  `mpstat` begins with a report of an interval.
 - A truncated file keeps its complete samples.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -47,6 +48,7 @@ FORMAT = Format(
 
 _LIMITS = JsonLimits(file_bytes=512 << 20, records=1_000)
 _BLOCK_BYTES = 512
+_DAY_S = 86_400
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]:
@@ -92,21 +94,33 @@ def _series(host: Mapping[str, Any], line: int) -> Iterator[HostSeries | Refusal
         version="unknown",
         kernel=str(host["release"])[:200] if host.get("release") else None,
     )
-    clock = ReportClock(series)
+    clock = ReportClock(series, since_boot=is_iostat)
     first = is_iostat and len(statistics) > 1
+    interval_s = _interval_s(statistics)
     for place, sample in enumerate(statistics):
         if not isinstance(sample, dict):
             yield Refusal(line, f"statistics[{place}]", str(sample)[:100], "not an object")
             continue
-        at_s = _at_s(sample.get("timestamp"), clock, host)
+        at_s = _at_s(sample.get("timestamp"), clock, None if place or first else interval_s)
         if first and place == 0:
             continue  # the mean since the host started
         _add(series, at_s, sample)
     clock.finish(first)
+    if series.tool == "mpstat" and len(statistics) == 1:
+        series.warn("the only report may be the mean since the host started")
     yield series
 
 
-def _at_s(stamp: Any, clock: ReportClock, host: Mapping[str, Any]) -> float:
+def _interval_s(statistics: Sequence[Any]) -> float | None:
+    """The seconds between the first two reports: mpstat begins with an interval of that length."""
+    reports = [each for each in statistics[:2] if isinstance(each, dict)]
+    times = [clock_time(str(each.get("timestamp"))) for each in reports]
+    if len(times) < 2 or times[0] is None or times[1] is None or times[0].tzinfo != times[1].tzinfo:
+        return None
+    return (times[1] - times[0]).total_seconds() % _DAY_S
+
+
+def _at_s(stamp: Any, clock: ReportClock, first_interval_s: float | None) -> float:
     if isinstance(stamp, dict):
         written = f"{stamp.get('date')}T{stamp.get('time')}"
         interval_s = stamp.get("interval")
@@ -116,7 +130,8 @@ def _at_s(stamp: Any, clock: ReportClock, host: Mapping[str, Any]) -> float:
         except ValueError:
             return clock.next(None)
         return clock.next(at, float(str(interval_s)) if is_amount(interval_s) else None)
-    return clock.next(clock_time(stamp) if isinstance(stamp, str) else None)
+    at = clock_time(stamp) if isinstance(stamp, str) else None
+    return clock.next(at, first_interval_s if at else None)
 
 
 def _add(series: HostSeries, t_s: float, sample: Mapping[str, Any]) -> None:

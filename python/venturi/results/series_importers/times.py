@@ -41,9 +41,15 @@ def clock_time(written: str) -> datetime | None:
 
 
 class ReportClock:
-    """Gives each report its time in seconds since the series began, and sets when that was."""
+    """Gives each report its time in seconds since the series began, and sets when that was.
 
-    def __init__(self, series: HostSeries, assumed_s: float = _ASSUMED_S) -> None:
+    With `since_boot` the first report is the mean since the host started: the series begins with
+    it, because the first interval of the series does.
+    """
+
+    def __init__(
+        self, series: HostSeries, assumed_s: float = _ASSUMED_S, *, since_boot: bool = False
+    ) -> None:
         self._series = series
         self._assumed_s = assumed_s
         self._first: datetime | None = None
@@ -52,11 +58,16 @@ class ReportClock:
         self._days = timedelta()
         self._at_s = 0.0
         self._reports = 0
+        self._since_boot = since_boot
 
     def next(self, at: datetime | None, interval_s: float | None = None) -> float:
         """Return the time of the next report, which was made at `at`."""
         self._reports += 1
+        if at and self._first and (at.tzinfo is None) != (self._first.tzinfo is None):
+            at = None  # of no known distance
         if at is None:
+            if self._since_boot and self._reports == 1:
+                return 0.0
             self._at_s += interval_s or self._assumed_s
             return self._at_s
         if self._first is None or self._before is None:
@@ -74,7 +85,7 @@ class ReportClock:
     def finish(self, first_left_out: bool) -> None:
         """Set the beginning of the series, with warnings about unstated times."""
         series = self._series
-        if self._first is None and self._reports:
+        if self._first is None and self._reports > self._since_boot:
             series.warn(
                 f"the times of the reports aren't stated; {self._assumed_s:g} s apart assumed"
             )
@@ -92,3 +103,5 @@ class ReportClock:
                 series.began = str(began)
         if first_left_out:
             series.warn("the first report, the mean since the host started, is left out")
+        elif self._since_boot and self._reports == 1:
+            series.warn("the only report is the mean since the host started")
