@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
+from venturi.machines.cost.probe_runs import newest_runs
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import import_file
 from venturi.record.importing.items import ImportedItem, ImportSource
@@ -161,6 +162,58 @@ def test_fio_processes_of_one_job_are_one_trial() -> None:
     assert all(s.labels["concurrent_jobs"] == 1 for each in two for s in each.samples)
 
 
+def group(runtime_ms: int, options: dict[str, str], shared: dict[str, str], **more: Any) -> Trial:
+    """A group of jobs that fio printed as one, with the options of the last and of [global]."""
+    fields = {"job_runtime": runtime_ms, "job options": options, **more}
+    (trial,) = trials(read("fio", fio(job() | fields, **{"global options": shared})))
+    return trial
+
+
+def test_fio_unlike_jobs_of_a_group_have_no_label_of_one_of_them() -> None:
+    own = {"rw": "randread", "bs": "16k", "iodepth": "32"}
+    unlike = group(13_000, own, {"ioengine": "libaio", "direct": "1"})  # 10 s and 3 s
+    assert unlike.values("disk_unknown_read_bytes_per_s") == [1e8]
+    assert {key: unlike.configuration[key] for key in own} == dict.fromkeys(own, "mixed")
+    assert all(each.labels["block_bytes"] is None for each in unlike.samples)
+    assert all(each.labels["queue_depth"] is None for each in unlike.samples)
+    assert "not rw, bs, iodepth" in unlike.warnings[0].message
+    # One job that reads can't write: another one of its group did, at whatever length.
+    written = {"write": job()["read"]}
+    assert group(10_000, own, {}, **written).configuration["rw"] == "mixed"
+
+
+def test_fio_like_jobs_of_a_group_keep_their_labels() -> None:
+    own = {"rw": "randread", "bs": "4k", "iodepth": "4", "numjobs": "4"}
+    direct = {"ioengine": "libaio", "direct": "1"}
+    four = group(39_998, own, direct)
+    assert four.values("disk_random_read_iops", block_bytes=4096, queue_depth=4, jobs=4) == [100.0]
+    # Only their files differ.
+    two = group(20_000, {"filename": "b"}, {"rw": "read", "bs": "1m", **direct})
+    assert two.values("disk_read_bytes_per_s", block_bytes=1 << 20) == [1e8]
+    assert two.configuration["filename"] == "mixed"
+    verified = group(20_000, {"rw": "write", "verify": "md5", "direct": "1"}, {})
+    assert verified.configuration["rw"] == "write"
+
+
+def test_fio_a_block_size_that_the_requests_contradict_is_unknown() -> None:
+    section = job()["read"] | {"total_ios": (1 << 30) // 4096}
+    for bs, size in (("4k", 4096), ("64k", None)):
+        options = {"rw": "read", "bs": bs, "direct": "1"}
+        (trial,) = trials(read("fio", fio(job() | {"job options": options, "read": section})))
+        assert [each.labels["block_bytes"] for each in trial.samples[:2]] == [size, size]
+
+
+@pytest.mark.parametrize("option", ["rate_iops", "latency_target"])
+def test_fio_jobs_that_hold_back_give_no_rate_of_the_disk(option: str) -> None:
+    options = {"rw": "read", "direct": "1", "iodepth": "32", "ioengine": "libaio", option: "500"}
+    (limited,) = trials(read("fio", fio(job() | {"job options": options})))
+    assert limited.values("disk_read_bytes_per_s", limited=f"{option}=500") == [1e8]
+    runs = newest_runs([limited])
+    assert [each.samples for each in runs.trials] == [()]
+    depth = limited.samples[0].labels["queue_depth"]
+    assert depth == (None if option == "latency_target" else 32)
+
+
 def test_fio_a_reader_and_a_writer_are_both_sides_of_read_write() -> None:
     written = {"write": job()["read"], "read": {}}
     reader, writer = trials(read("fio", fio(job(), job("write", jobname="b", **written))))
@@ -237,6 +290,58 @@ def test_iperf3_runs() -> None:
         assert each.configuration["loopback"] is True
         assert each.cluster.hosts[0].name == "vm"
         assert decode(encode(each)) == each
+
+
+def iperf3(protocol: str = "TCP", *, reverse: int = 0, server: bool = False, **sums: Any) -> str:
+    party = {"accepted_connection": {}} if server else {"connecting_to": {"host": "h"}}
+    test = {"protocol": protocol, "num_streams": 4, "reverse": reverse}
+    return json.dumps({"start": {"connected": [], "test_start": test, **party}, "end": sums})
+
+
+@pytest.mark.parametrize(("reverse", "direction"), [(0, "to server"), (1, "from server")])
+def test_iperf3_names_who_sends(reverse: int, direction: str) -> None:
+    sent = {"bits_per_second": 8e9, "retransmits": 10}
+    (tcp,) = trials(read("iperf3", iperf3(reverse=reverse, sum_sent=sent, sum_received=sent)))
+    (udp,) = trials(read("iperf3", iperf3("UDP", reverse=reverse, sum=sent, sum_received=sent)))
+    assert tcp.values("net_retransmits", direction=direction) == [10]
+    assert tcp.values("net_pairwise_bytes_per_s", direction=direction, streams=4) == [1e9]
+    assert {each.labels["direction"] for each in (*tcp.samples, *udp.samples)} == {direction}
+
+
+def test_iperf3_in_both_directions_as_the_server_prints_it() -> None:
+    """The server doesn't know what arrived of its own data."""
+    sums = {"sum_sent": {"bits_per_second": 0}, "sum_received": {"bits_per_second": 8e9}}
+    back = {"bits_per_second": 4e9, "retransmits": 12}
+    sums |= {"sum_sent_bidir_reverse": back}
+    sums |= {"sum_received_bidir_reverse": {"bits_per_second": 0}}
+    (trial,) = trials(read("iperf3", iperf3(server=True, **sums)))
+    assert trial.values("net_bidirectional_bytes_per_s", direction="to server") == [1e9]
+    assert trial.values("net_bidirectional_bytes_per_s", direction="from server") == [5e8]
+    assert trial.values("net_retransmits", direction="from server") == [12]
+    assert "only the sender's rate is known" in trial.warnings[0].message
+
+
+@pytest.mark.parametrize(("server", "lost"), [(True, []), (False, [1.0])])
+def test_iperf3_udp_that_did_not_arrive(server: bool, lost: list[float]) -> None:
+    sent = {"bits_per_second": 8e6, "packets": 100, "lost_percent": 0}
+    none = {"bits_per_second": 0, "packets": 0, "lost_percent": 0}
+    text = iperf3("UDP", reverse=1, server=server, sum=sent, sum_sent=sent, sum_received=none)
+    (trial,) = trials(read("iperf3", text))
+    assert trial.values("net_udp_lost", direction="from server") == lost
+    assert trial.values("net_udp_sent_bytes_per_s", direction="from server") == [1e6]
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "why"),
+    [
+        ("iperf3", IPERF3.read_text()[:1200], "no whole run of iperf3: the JSON is cut off"),
+        ("fio", FIO.read_text()[:700], "no whole job of fio: the JSON is cut off after"),
+        ("fio", FIO.read_text()[:703].rstrip(), "no whole job of fio: the JSON is cut off after"),
+    ],
+)
+def test_cut_json_is_named_as_such(format: str, text: str, why: str) -> None:
+    with pytest.raises(VenturiError, match=why):
+        read(format, text)
 
 
 def test_iperf3_stream_of_events() -> None:

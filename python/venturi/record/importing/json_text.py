@@ -32,6 +32,7 @@ class JsonLimits:
 
 LIMITS = JsonLimits()
 _HUGE = 1e300
+_WORD_CHARACTERS = 6  # of a cut `false`, with what precedes it
 _DAMAGED_MOST = 100  # objects of one file: each is searched for where the next one begins
 # An object right after another, perhaps in a list; else the next line that begins with one.
 _BEGIN = re.compile(r"[\s,\[]*+\{")
@@ -138,12 +139,20 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any], str]]:
                 repaired = _NOT_FINITE.sub(r"\1null", text[at:position])
                 value, _ = decoder.raw_decode(repaired)
             except (ValueError, RecursionError):
-                yield at, position, {}, f"not JSON: {error}"
+                yield at, position, {}, _why_unreadable(error, text[at:position], at)
                 continue
         except RecursionError:
             yield at, len(text), {}, "nested too deeply"
             return
         yield at, position, value, ""
+
+
+def _why_unreadable(error: ValueError, text: str, start: int) -> str:
+    """Whether an object, which begins at `start`, is cut off or damaged in its middle."""
+    at = error.pos - start if isinstance(error, json.JSONDecodeError) else 0
+    if "Unterminated" in str(error) or len(text[at:].strip()) < _WORD_CHARACTERS:
+        return f"the JSON is cut off after {text.count(chr(10)) + 1:,} lines"
+    return f"not JSON: {error}"
 
 
 def parsed_lines(

@@ -10,6 +10,13 @@ Lines around the JSON (warnings, progress) are ignored, and a file may hold seve
 - fio prints each of `numjobs` equal jobs by itself unless `group_reporting` is set. They run
   concurrently, so they are one trial with the sum of their rates. Their percentiles can't be
   combined.
+- With `group_reporting`, fio adds up all jobs of a group and prints the name of the first one with
+  the options of the last one. The sum of their run times shows how many processes there were. If
+  they are more than `numjobs`, or data moved in a direction that `rw` excludes, the jobs were
+  unlike: only options of [global] count, others are `mixed`.
+- A block size that contradicts bytes / requests is unknown.
+- Rates of jobs that hold back (`rate`, `thinktime`, `latency_target`) are marked as `limited`, and
+  catalogs don't use them.
 - Other jobs of the same group run concurrently, too: their samples have `concurrent_jobs`, and
   catalogs don't use them. If some read and the others write sequentially, they are both sides of
   DiskBench's `read_write`, which catalogs use.
@@ -75,6 +82,10 @@ _JOBS_LIST = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _WHOLE = re.compile(r"-?\d{1,15}")
 # Engines without a queue: one request at a time, whatever the depth.
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
+_LIMITS_OF_RATES = ("rate", "rate_iops", "rate_process", "thinktime", "latency_target", "flow")
+_MIXED = "mixed"
+_ROUNDED_MS = 5
+_BLOCK_TOLERANCE = 0.02  # the last request of a file may be shorter
 _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
 
 
@@ -97,6 +108,8 @@ class _Job:
     place: int
     fields: Mapping[str, Any]
     options: Mapping[str, str]
+    unlike: tuple[str, ...] | None = None
+    """If it stands for several jobs: the options in which they may differ."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -122,7 +135,7 @@ class _Job:
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of the jobs in `file`, with the jobs that were rejected."""
-    found = False
+    found, problem = False, ""
     for document in documents(file, source, _LIMITS):
         value, jobs, problem = _with_jobs(document)
         if value is None:
@@ -134,7 +147,8 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
         if problem:
             yield Refusal(document.line, "jobs", f"after {len(jobs)} jobs", problem)
     if not found:
-        raise source.malformed('no JSON of fio: an object with "fio version" and "jobs"')
+        why = 'no JSON of fio: an object with "fio version" and "jobs"'
+        raise source.malformed(f"no whole job of fio: {problem}" if problem else why)
 
 
 def _with_jobs(document: JsonDocument) -> tuple[dict[str, Any] | None, list[Any], str]:
@@ -187,7 +201,11 @@ def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
         if not isinstance(fields, dict):
             yield Refusal(run.line, f"jobs[{place}]", "", "not an object")
             continue
-        job = _Job(place, fields, {**run.options, **_options(fields.get("job options"))})
+        own = _options(fields.get("job options"))
+        job = _Job(place, fields, {**run.options, **own})
+        if _is_group(job):
+            shared = {key: value for key, value in run.options.items() if key not in own}
+            job = replace(job, options=shared, unlike=tuple(own))
         if job.name == "All clients":
             continue
         several = _count(job.options.get("numjobs")) > 1
@@ -201,6 +219,20 @@ def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
             yield from admitted([_trial(run, jobs, others)], run.line, run.source)
         except UnusableError as error:
             yield error.refusal(run.line)
+
+
+def _is_group(job: _Job) -> bool:
+    """Return whether fio printed unlike jobs as one, with the options of the last one."""
+    if "verify" in job.options:  # its jobs read what they wrote
+        return False
+    moved = [each for each in _DIRECTIONS[:3] if job.section(each)]
+    rw = access(job.options.get("rw") or job.options.get("readwrite"))
+    if rw and any(DiskTest(rw, {}).mode(each) == "unknown" for each in moved):
+        return True
+    longest = max((_number(job.section(each), "runtime") or 0 for each in moved), default=0)
+    total = _number(job.fields, "job_runtime")
+    processes = _count(job.options.get("numjobs"))
+    return bool(longest and total and total > 1.01 * processes * (longest + _ROUNDED_MS))
 
 
 def _trial(run: _Run, jobs: Sequence[_Job], others: Sequence[_Job]) -> Trial:
@@ -218,6 +250,7 @@ def _trial(run: _Run, jobs: Sequence[_Job], others: Sequence[_Job]) -> Trial:
     folder = first.options.get("directory") or first.options.get("filename")
     configuration: dict[str, Scalar] = {"job": first.name}
     configuration |= {key: _typed(value) for key, value in first.options.items()}
+    configuration |= dict.fromkeys(first.unlike or (), _MIXED)
     if run.devices:
         configuration["devices"] = run.devices
     figures = [(each.metric, each.value) for each in samples]
@@ -247,19 +280,33 @@ def _test(job: _Job, others: Sequence[_Job]) -> tuple[DiskTest, list[TrialWarnin
     options = job.options
     written = options.get("rw") or options.get("readwrite")
     rw = access(written) if written else None
-    if written is None and isinstance(job.fields.get("job options"), dict):
+    if job.unlike is not None:
+        text = (
+            "fio printed unlike jobs as one (group_reporting): only options that they share are "
+            f"known, not {', '.join(job.unlike) or 'their number'}"
+        )
+        warnings.append(TrialWarning(UNSTATED, text[:1000]))
+    elif written is None and isinstance(job.fields.get("job options"), dict):
         rw = "read"  # fio's default
     elif written is None and (rw := access_named(job.name)):
         text = f"fio's output doesn't state the access pattern; the job's name says {rw}"
         warnings.append(TrialWarning(UNSTATED, text))
     engine = options.get("ioengine", "psync")
-    if options and options.get("direct", "0") != "1" and engine not in _NO_DISK:
+    unlike = job.unlike or ()
+    if (
+        options
+        and options.get("direct", "0") != "1"
+        and "direct" not in unlike
+        and engine not in _NO_DISK
+    ):
         text = "the job used the page cache (direct=0): its rates may be those of memory"
         warnings.append(TrialWarning("VEN-IMPORT-CACHED", text))
     depth = _count(options.get("iodepth")) if options else None
+    if "latency_target" in options or (job.unlike is not None and "iodepth" not in options):
+        depth = None
     labels: dict[str, Scalar] = {
         "dir": options.get("directory") or options.get("filename"),
-        "block_bytes": block_bytes(options, rw) if options else None,
+        "block_bytes": _block_bytes(job, rw),
         "queue_depth": 1 if depth and engine in _SYNCHRONOUS else depth,
     }
     jobs = _count(options.get("numjobs"))
@@ -269,6 +316,8 @@ def _test(job: _Job, others: Sequence[_Job]) -> tuple[DiskTest, list[TrialWarnin
         rw = "rw"
     elif others:
         labels["concurrent_jobs"] = len(others)
+    if limits := [f"{key}={options[key]}" for key in _LIMITS_OF_RATES if key in options]:
+        labels["limited"] = ", ".join(limits)
     if engine in _NO_DISK:
         labels["no_disk"] = engine
     return DiskTest(rw, labels), warnings
@@ -281,9 +330,8 @@ def _samples(jobs: Sequence[_Job], test: DiskTest, *, failed: bool) -> tuple[Sam
         if not sections:
             continue
         labels = dict(test.labels)
-        blocks = jobs[0].options
-        if blocks and direction != "read":
-            labels["block_bytes"] = block_bytes(blocks, direction)
+        if direction != "read":
+            labels["block_bytes"] = _block_bytes(jobs[0], direction)
         of, named = replace(test, labels=labels), direction
         if direction == "mixed" and test.rw in {"read", "randread", "write", "randwrite"}:
             named = test.rw.removeprefix("rand")
@@ -345,6 +393,19 @@ def _elapsed_s(jobs: Sequence[_Job]) -> float | None:
     ]
     elapsed = [value for each in jobs if (value := _number(each.fields, "elapsed"))]
     return max(found or elapsed, default=None)
+
+
+def _block_bytes(job: _Job, direction: str | None) -> int | None:
+    """Return the block size of a job's requests; None if it varies or isn't known."""
+    options = job.options
+    if not options or (job.unlike is not None and not {"bs", "blocksize"} & set(options)):
+        return None
+    size = block_bytes(options, direction)
+    found = job.section((direction or "").removeprefix("rand"))
+    requests, moved = _number(found, "total_ios"), _number(found, "io_bytes")
+    if size and requests and moved and "bw_bytes" in found:  # fio 3, which counts bytes
+        return size if abs(moved / requests / size - 1) < _BLOCK_TOLERANCE else None
+    return size
 
 
 def block_bytes(options: Mapping[str, str], direction: str | None) -> int | None:

@@ -4,6 +4,7 @@ Each run is a trial of a network probe between two hosts; a file may hold severa
 
 - The rate is that of the data that arrived (`sum_received`), of all parallel streams together, also
   with `--reverse`. If only the sender's rate is known, it is used with a warning.
+- `direction` says who sends: "to server" or, with `--reverse`, "from server".
 - A `--bidir` run has two rates, measured concurrently: an all-to-all of two hosts.
 - UDP sends at a chosen rate (`-b`, by default 1 Mbit/s), so its rate, loss and jitter are metrics
   of their own, which no catalog uses. TCP with `-b` is limited too: `target_bits_per_s` says so.
@@ -42,7 +43,8 @@ FORMAT = Format(
     "iperf3: JSON (-J or --json-stream); network probes",
     pattern=(
         r'(?s).{0,32768}?\{\s*"(?:start"\s*:\s*\{\s*"(?:connected|version)"'
-        r'|event"\s*:\s*"(?:start|error)"|error"\s*:\s*"(?:error|unable|the) )'
+        r'|event"\s*:\s*"(?:start|error)"'
+        r'|error"\s*:\s*"(?:error|unable|the|control|interrupt|parameter|received|test|idle) )'
     ),
 )
 
@@ -54,13 +56,13 @@ _CHOSEN = ("num_streams", "blksize", "omit", "duration", "bytes", "blocks", "rev
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of the runs in `file`, with the runs that were rejected."""
-    found = False
+    found, problem = False, ""
     streamed: dict[str, Any] = {}
     line = 1
     for document in documents(file, source, _LIMITS):
         value = document.value
-        if document.problem:
-            yield Refusal(document.line, "", document.text[:100], document.problem)
+        if problem := document.problem:
+            yield Refusal(document.line, "", document.text[:100], problem)
         elif isinstance(value.get("event"), str):
             found = True
             if value["event"] == "start" and streamed:
@@ -77,7 +79,10 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     if streamed:
         yield from _trials(streamed, line, source)
     if not found:
-        raise source.malformed('no JSON of iperf3: an object with "start" and "end"')
+        why = 'no JSON of iperf3: an object with "start" and "end"'
+        if problem:
+            why = f"no whole run of iperf3: {problem}, before the run's result"
+        raise source.malformed(why)
 
 
 def _trials(run: Mapping[str, Any], line: int, source: ImportSource) -> Iterator[ImportedItem]:
@@ -98,9 +103,7 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
         "streams": int(number_in(test, "num_streams") or 1),
         "slowest": False,
     }
-    samples = (
-        _udp(end, labels) if protocol == "UDP" else _tcp(end, labels, _is_reversed(test), warnings)
-    )
+    samples = _udp(run, labels) if protocol == "UDP" else _tcp(end, labels, test, warnings)
     if not samples and not failure:
         raise UnusableError("end", "", "the run has no rate: it was interrupted or truncated")
     host = _text(start.get("system_info")).split()[1:2]
@@ -136,28 +139,32 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
     ).trial(source)
 
 
-def _is_reversed(test: Mapping[str, Any]) -> bool:
-    """Return whether the server sends."""
-    return bool(number_in(test, "reverse"))
+def _directions(test: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the suffixes of the sums in the JSON, with the direction of the data."""
+    first = "from server" if number_in(test, "reverse") else "to server"
+    return ("", first), ("_bidir_reverse", "from server")
 
 
 def _tcp(
-    end: Mapping[str, Any], labels: Mapping[str, Scalar], reversed_: bool, warnings: list[Any]
+    end: Mapping[str, Any],
+    labels: Mapping[str, Scalar],
+    test: Mapping[str, Any],
+    warnings: list[TrialWarning],
 ) -> tuple[Sample, ...]:
-    forward, backward = _arrived(end, ""), _arrived(end, "_bidir_reverse")
+    directions = _directions(test)
+    forward, backward = (_arrived(end, suffix) for suffix, _ in directions)
     if forward is None:
         return ()
-    if not forward[1]:
+    if not forward[1] or (backward and not backward[1]):
         text = "only the sender's rate is known, which counts data that may not have arrived"
         warnings.append(TrialWarning(UNSTATED, text))
     more = [
-        Sample("net_retransmits", value, "1", labels={"direction": name})
-        for name, key in (("forward", "sum_sent"), ("reverse", "sum_sent_bidir_reverse"))
-        if (value := number_in(object_in(end, key), "retransmits")) is not None
+        Sample("net_retransmits", value, "1", labels={"direction": direction})
+        for suffix, direction in directions
+        if (value := number_in(object_in(end, f"sum_sent{suffix}"), "retransmits")) is not None
     ]
     if backward is None:
-        direction = "from server" if reversed_ else "to server"
-        named = {**labels, "direction": direction}
+        named = {**labels, "direction": directions[0][1]}
         return (Sample("net_pairwise_bytes_per_s", forward[0], "B/s", labels=named), *more)
     both = (("to server", forward[0]), ("from server", backward[0]))
     metric = "net_all_to_all_bytes_per_s"
@@ -183,11 +190,16 @@ def _arrived(end: Mapping[str, Any], suffix: str) -> tuple[float, bool] | None:
     return None
 
 
-def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, ...]:
+def _udp(run: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, ...]:
+    start, end = object_in(run, "start"), object_in(run, "end")
     samples: list[Sample] = []
-    for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
+    for suffix, direction in _directions(object_in(start, "test_start")):
         total = object_in(end, f"sum{suffix}")
         received = object_in(end, f"sum_received{suffix}") or total
+        if not number_in(received, "packets") and number_in(total, "packets"):
+            # Nothing arrived, or a sending server printed this, which doesn't know what arrived.
+            sent = "accepted_connection" in start and direction == "from server"
+            received = {} if sent else {**received, "lost_percent": 100}
         named = {**labels, "direction": direction}
         sent_bits_per_s = number_in(object_in(end, f"sum_sent{suffix}") or total, "bits_per_second")
         lost_percent = number_in(received, "lost_percent")
