@@ -18,7 +18,7 @@ from venturi.core.errors import VenturiError
 from venturi.machines.cost.probe_runs import newest_runs
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import import_file
-from venturi.record.importing.items import ImportedItem, ImportSource
+from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.text import Refusal
 from venturi.record.store.repository import TrialRepository
@@ -431,6 +431,55 @@ def test_own_table_with_units_states_and_dates() -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "seconds"),
+    [
+        ("time (ms)", 0.0125),
+        ("Time [Minutes]", 750.0),
+        ("runtime_ms", 0.0125),
+        ("hours", 45_000.0),
+        ("time", 12.5),
+        ("time (average)", 12.5),
+        ("time (ms):s", 12.5),
+        ("time:sec", 12.5),
+        ("time:h", 45_000.0),
+    ],
+)
+def test_own_table_units(column: str, seconds: float) -> None:
+    header = column.partition(":")[0]
+    (trial,) = trials(read("table", f"{header}\n12.5\n", f"elapsed_s={column}"))
+    assert trial.elapsed_s == pytest.approx(seconds)
+    sizes = {"input_gb": 10**9, "size (GiB)": 1 << 30, "bytes": 1, "size:gb": 10**9}
+    for size, factor in sizes.items():
+        text = f"t,{size.partition(':')[0]}\n1,2\n"
+        (trial,) = trials(read("table", text, "elapsed_s=t", f"input_bytes={size}"))
+        assert trial.workload.input_bytes == 2 * factor
+
+
+def test_own_table_of_a_spreadsheet() -> None:
+    text = (
+        "Our runs, in May;;;;\n"
+        "job;Dauer (s);ratio;ratio;\n"
+        "sort;1.234,5;0,5;1,5;\n"
+        ";;;;\n"
+        "sort;1.234;2;3;\n"
+    )
+    items = read("table", text, "elapsed_s=Dauer (s)", "workload=job")
+    first, second = trials(items)
+    assert (first.elapsed_s, second.elapsed_s) == (1234.5, 1234.0)
+    assert first.configuration == {"ratio": 0.5, "ratio (2)": 1.5}
+    assert [each.reason for each in refused(items)] == ["a line above the header"]
+    assert [each.taken_as for each in items if isinstance(each, Spelling)] == ["1234.5"]
+
+
+def test_own_table_in_utf_16(tmp_path: Path, repository: TrialRepository) -> None:
+    """Excel's "Unicode text", and whatever PowerShell redirects to a file."""
+    fio_json = tmp_path / "fio.json"
+    fio_json.write_text(FIO.read_text(), "utf-16")
+    assert recognise(fio_json).name == "fio"
+    assert import_file(repository, "fio", fio_json).added == 3
+
+
+@pytest.mark.parametrize(
     ("columns", "message"),
     [
         ((), "must say which column has the time: when, job"),
@@ -438,6 +487,9 @@ def test_own_table_with_units_states_and_dates() -> None:
         (("elapsed_s=seconds",), "no column 'seconds': when, job"),
         (("elapsed_s",), "is not FIELD=COLUMN"),
         (("elapsed_s=minutes", "elapsed_s=ok"), "its field is there twice"),
+        (("elapsed_s=minutes:lightyears",), "'lightyears' is not a unit of elapsed_s: use ns, us"),
+        (("elapsed_s=minutes", "ratio=exit:GB"), "ratio takes no unit, such as 'GB'"),
+        (("elapsed_s=t_min",), "'t_min' may be minutes or a minimum: add the unit"),
     ],
 )
 def test_own_table_wrong_columns(columns: tuple[str, ...], message: str) -> None:

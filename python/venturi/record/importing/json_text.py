@@ -32,7 +32,7 @@ class JsonLimits:
 
 LIMITS = JsonLimits()
 _HUGE = 1e300
-_WORD_CHARACTERS = 6  # of a cut `false`, with what precedes it
+_WORD_CHARACTERS = 6  # of a cut `false`, with its colon
 _DAMAGED_MOST = 100  # objects of one file: each is searched for where the next one begins
 # An object right after another, perhaps in a list; else the next line that begins with one.
 _BEGIN = re.compile(r"[\s,\[]*+\{")

@@ -3,12 +3,13 @@
 The compression is recognized by the first bytes, never by the name. Besides the common framings,
 Spark's own are read: lz4 as blocks of lz4-java (`LZ4Block`), zstd as one or several frames, snappy
 as written by snappy-java or by Hadoop, LZF as compress-lzf does. A truncated file yields the text
-before the cut, and the truncation is reported.
+before the cut, and the truncation is reported. Text in UTF-16 is read as UTF-8.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
@@ -230,6 +231,8 @@ def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], I
         (_GZIP_MAGIC, "gzip", _gzip),
         (_BZIP2_MAGIC, "bzip2", _bzip2),
         (_XZ_MAGIC, "xz", _xz),
+        (codecs.BOM_UTF16_LE, "utf-16", _utf_16),
+        (codecs.BOM_UTF16_BE, "utf-16", _utf_16),
     ):
         if head.startswith(magic):
             return name, read
@@ -253,6 +256,13 @@ def _plain(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
     except (EOFError, zipfile.BadZipFile, zlib.error) as error:  # of a member of a container
         raise CutOffError(f"damaged or cut off: {error}") from error
+
+
+def _utf_16(file: IO[bytes]) -> Iterator[bytes]:
+    """Text that a shell on Windows wrote, in UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    while chunk := file.read(_CHUNK):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
 
 
 def _gzip(file: IO[bytes]) -> Iterator[bytes]:

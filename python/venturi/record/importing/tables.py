@@ -137,7 +137,7 @@ def named_rows(
     limits: TableLimits,
     ended: bool = True,
 ) -> Iterator[TableRow | Refusal]:
-    """As `rows`, for a header that `check` accepts; empty for an empty file.
+    """As `rows`, for a header that `check` accepts; it may rename columns. Empty for an empty file.
 
     With `ended`, a last line that lacks fields and a line end is reported as truncated.
     """
@@ -153,12 +153,14 @@ def named_rows(
             _check_lengths(fields, header, origin, line, limits)
             if header is None:
                 header = stray.header([field.strip() for field in fields], line)
+            elif not any(map(str.strip, fields)):
+                pass  # a row of a spreadsheet without a value
             elif len(fields) == len(header):
                 named = zip(header, (field.strip() for field in fields), strict=True)
                 yield TableRow(line, dict(named))
             elif ended and len(fields) < len(header) and not whole_lines.ended:
                 yield Refusal(line, "", delimiter.join(fields)[:100], "the last line is truncated")
-            elif fields:  # an empty line isn't a row
+            else:
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)
             if header is not None:

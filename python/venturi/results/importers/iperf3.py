@@ -4,7 +4,7 @@ Each run is a trial of a network probe between two hosts; a file may hold severa
 
 - The rate is that of the data that arrived (`sum_received`), of all parallel streams together, also
   with `--reverse`. If only the sender's rate is known, it is used with a warning.
-- `direction` says who sends: "to server" or, with `--reverse`, "from server".
+- `direction` names the flow of the data: "to server" or, with `--reverse`, "from server".
 - A `--bidir` run has two rates, measured concurrently: an all-to-all of two hosts.
 - UDP sends at a chosen rate (`-b`, by default 1 Mbit/s), so its rate, loss and jitter are metrics
   of their own, which no catalog uses. TCP with `-b` is limited too: `target_bits_per_s` says so.

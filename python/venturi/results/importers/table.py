@@ -4,17 +4,23 @@
 
 - `elapsed_s` is required. `FIELDS` lists the other fields; any other name is a key of the
   configuration. Columns that aren't mapped are configuration keys by their own names.
-- A unit after the column's name scales its numbers: seconds for times, bytes for sizes.
+- A unit after the column's name scales its numbers: seconds for times, bytes for sizes. Without
+  one, the unit is that in the column's name, such as `time (ms)` or `input_gb`.
 - `state` reads words such as `ok` and `failed`; `exit_code` is 0 for a success. A failed trial may
   lack a time; if it has one, that is the sample `time_to_failure_s`.
 - `started_at` is an ISO 8601 date and time. Without a time zone it is kept as a warning.
-- The delimiter is the comma, semicolon, tab or bar that the header has most often.
+- The delimiter is the comma, semicolon, tab or bar that makes a header with these columns.
+- Without commas as delimiters, `1.234,5` is a number with a decimal comma; if a table has such
+  numbers, `1.234` is 1,234.
+- Of two columns with one name, the second gets a number. Columns without a name are left out.
 - A row is one trial however often it occurs: rows that repeat need a `repetition` or a date.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import BinaryIO
 
@@ -25,11 +31,13 @@ from venturi.record.importing.items import (
     SOFTWARE,
     ImportedItem,
     ImportSource,
+    Spelling,
     imported_id,
     of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import (
+    STRAY,
     TableLimits,
     TableRow,
     UnreadableError,
@@ -39,6 +47,7 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -75,6 +84,24 @@ _BYTES = {"B": 1} | {
     for i in ("", "i")
 }
 _UNITS: Mapping[str, Mapping[str, float]] = {"elapsed_s": _SECONDS, "input_bytes": _BYTES}
+_ALIASES = {
+    name: unit
+    for unit, names in {
+        "ns": "nsec nanoseconds",
+        "us": "µs usec microseconds",
+        "ms": "msec millis milliseconds",
+        "s": "sec secs second seconds",
+        "min": "m mins minute minutes",
+        "h": "hr hrs hour hours",
+        "d": "day days",
+        "B": "byte bytes",
+    }.items()
+    for name in names.split()
+} | {unit.lower(): unit for unit in _BYTES}
+_UNIT_IN_NAME = re.compile(r"(?:.*[\s_(\[])?([A-Za-zµ]+)[)\]]?")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?![\w.,])")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
+_LOOKED_AT = 64 << 10
 _DELIMITERS = ",;\t|"
 _SUCCEEDED = frozenset(
     {"ok", "success", "successful", "succeeded", "passed", "pass", "done", "completed", "finished"}
@@ -90,45 +117,114 @@ def read(
     file: BinaryIO, source: ImportSource, columns: Sequence[str] = ()
 ) -> Iterator[ImportedItem]:
     """Yield the trials of a table, with refused rows; `columns` are texts FIELD=COLUMN[:UNIT]."""
-    first = file.readline(TableLimits().line_bytes).decode("utf-8", "replace")
+    lines = file.read(_LOOKED_AT).decode("utf-8-sig", "replace").splitlines()[: STRAY + 1 + 100]
     file.seek(0)
-    delimiter = max(_DELIMITERS, key=first.count)
-    mapping = _mapping(columns, source)
+    given = _mapping(columns, source)
+    delimiter = _delimiter(lines[: STRAY + 1], [column for column, _ in given.values()])
+    comma = delimiter != "," and _DECIMAL_COMMA.search("\n".join(lines).replace(delimiter, " "))
 
     def check(header: list[str]) -> None:
         shown = ", ".join(header)[:1000]
-        missing = [name for name, _ in mapping.values() if name not in header]
         if "elapsed_s" not in mapping:
             raise source.malformed(
                 f"--column elapsed_s=COLUMN must say which column has the time: {shown}", line=1
             )
-        if missing or len(set(header)) < len(header) or not all(header):
-            why = f"no column {missing[0]!r}" if missing else "a column is twice or has no name"
-            raise source.malformed(f"wrong header: {why}: {shown}", line=1)
+        for name, (column, _) in mapping.items():
+            if column not in header:
+                raise source.malformed(_why_no_column(name, column, header, shown), line=1)
+            if header.count(column) > 1:
+                raise source.malformed(f"wrong header: two columns are called {column!r}", line=1)
+        header[:] = [
+            f"{each} ({count})" if each and (count := header[: place + 1].count(each)) > 1 else each
+            for place, each in enumerate(header)
+        ]
 
+    mapping: _Mapping = {}
+    for name, (column, factor) in given.items():
+        unit = _unit_in_name(name, column, source) if factor is None else ""
+        mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, 1.0)
+        if unit and unit not in {"s", "B"}:
+            yield Spelling(1, name, column, unit)
+    if comma:
+        yield Spelling(1, "numbers", comma[0], _with_point(comma[0]))
     found = named_rows(file, source, check, delimiter=delimiter, limits=TableLimits())
-    return of_rows(found, lambda row: [_trial(row, mapping, source)], source)
+    if comma:
+        found = (_with_points(row) for row in found)
+    yield from of_rows(found, lambda row: [_trial(row, mapping, source)], source)
 
 
 _Mapping = dict[str, tuple[str, float]]
 """Field -> its column and the factor of its unit."""
 
 
-def _mapping(columns: Sequence[str], source: ImportSource) -> _Mapping:
-    mapping: _Mapping = {}
+def _mapping(columns: Sequence[str], source: ImportSource) -> dict[str, tuple[str, float | None]]:
+    """The column of each field, with the factor of its unit if one is given."""
+    mapping: dict[str, tuple[str, float | None]] = {}
     for each in columns:
         name, equals, column = (part.strip() for part in each.partition("="))
+        written, colon, unit = (part.strip() for part in column.rpartition(":"))
         units = _UNITS.get(name, {})
-        written, colon, unit = column.rpartition(":")
-        factor = 1.0
-        if colon and unit.strip() in units:
-            column, factor = written.strip(), units[unit.strip()]
+        factor = units.get(_unit(unit)) if colon else None
         if not (name and equals and column) or name in mapping:
             raise source.malformed(
                 f"--column {each!r} is not FIELD=COLUMN[:UNIT], or its field is there twice"
             )
-        mapping[name] = (column, factor)
+        mapping[name] = (column if factor is None else written, factor)
     return mapping
+
+
+def _unit(written: str) -> str:
+    """Return a unit as `_UNITS` has it; `Gb` is no GB, but a gigabit."""
+    if written[:1].isupper() and written[1:] in {"b", "ib"}:
+        return written
+    return _ALIASES.get(written.lower(), written.lower())
+
+
+def _why_no_column(name: str, column: str, header: Sequence[str], shown: str) -> str:
+    written, colon, unit = (part.strip() for part in column.rpartition(":"))
+    if not colon or written not in header:
+        return f"wrong header: no column {column!r}: {shown}"
+    if name not in _UNITS:
+        return f"{name} takes no unit, such as {unit!r}: only {' and '.join(_UNITS)} do"
+    return f"{unit!r} is not a unit of {name}: use {', '.join(_UNITS[name])}"
+
+
+def _unit_in_name(name: str, column: str, source: ImportSource) -> str:
+    """Return the unit that a column's name ends with; "" if it has none."""
+    found = _UNIT_IN_NAME.fullmatch(column)
+    unit = "" if found is None else _unit(found[1])
+    if unit == "min" and column.casefold().endswith(("_min", "_m")):
+        raise source.malformed(
+            f"{column!r} may be minutes or a minimum: add the unit, as {name}={column}:min or "
+            f"{name}={column}:s"
+        )
+    return unit if unit in _UNITS.get(name, {}) else ""
+
+
+def _delimiter(lines: Sequence[str], columns: Sequence[str]) -> str:
+    """Return the delimiter that makes one of `lines` a header with `columns`."""
+    for line in lines:
+        for each in _DELIMITERS:
+            fields = {field.strip().strip('"') for field in line.split(each)}
+            if len(fields) > 1 and fields.issuperset(columns):
+                return each
+    return max(_DELIMITERS, key="".join(lines[:1]).count)
+
+
+def _with_points(row: TableRow | Refusal) -> TableRow | Refusal:
+    if isinstance(row, Refusal):
+        return row
+    return replace(row, fields={key: _with_point(value) for key, value in row.fields.items()})
+
+
+def _with_point(value: str) -> str:
+    """Return a number with a decimal comma, or with points between thousands, as others write it.
+
+    Other texts stay as they are.
+    """
+    if _DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value):
+        return value.replace(".", "").replace(",", ".")
+    return value
 
 
 def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
@@ -144,7 +240,7 @@ def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
     started_at, warnings = _started_at(row, mapping)
     mapped = {each for each, _ in mapping.values()}
     chosen: dict[str, Scalar] = {
-        name: _value(row, name) for name in row.fields if name not in mapped
+        name: _value(row, name) for name in row.fields if name and name not in mapped
     }
     chosen |= {
         name: _value(row, column) for name, (column, _) in mapping.items() if name not in FIELDS

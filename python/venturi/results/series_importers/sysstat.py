@@ -130,8 +130,8 @@ def _at_s(stamp: Any, clock: ReportClock, first_interval_s: float | None) -> flo
         except ValueError:
             return clock.next(None)
         return clock.next(at, float(str(interval_s)) if is_amount(interval_s) else None)
-    at = clock_time(stamp) if isinstance(stamp, str) else None
-    return clock.next(at, first_interval_s if at else None)
+    stated = clock_time(stamp) if isinstance(stamp, str) else None
+    return clock.next(stated, first_interval_s if stated else None)
 
 
 def _add(series: HostSeries, t_s: float, sample: Mapping[str, Any]) -> None:
