@@ -55,6 +55,31 @@ def test_import_and_show_answer_on_one_screen(
     assert any(line.startswith("  Where ") for line in shown)
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("results/fio/jobs.json",), "venturi catalog overlay --from-trials"),
+        (("results/iostat/x.txt",), "venturi show "),
+        (("results/aloja-minerva/trials.csv",), "venturi effect "),
+        (
+            ("table", "cases/other-suites/own-trials.csv", "--column", "elapsed_s=seconds"),
+            "venturi effect nodes",
+        ),
+        (("spark/4.3.0/join.log", "spark/4.3.0/spill.log"), "venturi compare "),
+        (("spark/4.3.0/eventlog_v2_local-1795206808966",), "venturi show "),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_import_ends_with_the_next_command(
+    words: tuple[str, ...], command: str, tmp_path: Path
+) -> None:
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    given = (str(DATA / word) if (DATA / word).exists() else word for word in words)
+    shown = on_terminal(settings, "import", *given)
+    check(shown)
+    assert f"Next: {command}" in "\n".join(shown[-2:])
+
+
 def test_the_failure_comes_first(imported: tuple[Settings, dict[str, list[str]]]) -> None:
     settings, screens = imported
     shown = on_terminal(settings, "show", screens["failed"][0].rpartition(" ")[2])

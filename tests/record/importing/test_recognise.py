@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -146,12 +147,12 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(VenturiError) as caught:
         recognise(path)
     assert caught.value.code == "VEN-IMPORT-FORMAT"
-    assert "formats are archive, " in caught.value.hint
+    assert re.search("formats are archive, |^copy it again", caught.value.hint)
 
 
 def test_an_empty_file_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "app-1.log"
-    for content, why in ((b"", "is empty: nothing was written"), (b"\0" * 99, "contains no text")):
+    for content, why in ((b"", "app-1.log is empty"), (b"\0" * 99, "contains no text")):
         path.write_bytes(content)
         with pytest.raises(VenturiError, match=why):
             recognise(path)

@@ -57,7 +57,7 @@ def import_all(
     server or store: its applications are printed in a line each.
     """
     outcomes: list[FileOutcome] = []
-    refused = 0
+    refused, brief = 0, False
     with (
         open_repository() as repository,
         closing(_outcomes(repository, format_, files)) as all_found,
@@ -74,7 +74,7 @@ def import_all(
                 refused += 1
                 if refused <= _REFUSED_SHOWN:
                     say(f"{outcome.file}: rejected: [{outcome.error.code}] {outcome.error.message}")
-        suggest_next(repository, outcomes)
+        suggest_next(outcomes, brief=brief)
     if refused > _REFUSED_SHOWN:
         say(f"and {refused - _REFUSED_SHOWN:,} more rejected; --json has all")
     say_skipped(outcomes)

@@ -125,7 +125,7 @@ def say_skipped(outcomes: Sequence[FileOutcome]) -> None:
         say(f"skipped {count_of(len(names), 'file')} of no known format: {shown}")
 
 
-def suggest_next(repository: TrialRepository, outcomes: Sequence[FileOutcome]) -> None:
+def suggest_next(outcomes: Sequence[FileOutcome], *, brief: bool) -> None:
     """Print the command that most users want after an import."""
     imported = [each for each in outcomes if each.imported is not None]
     arrived = [each.trial for one in imported if one.imported for each in one.imported.trials]
@@ -142,12 +142,13 @@ def suggest_next(repository: TrialRepository, outcomes: Sequence[FileOutcome]) -
             "(rates for `venturi predict`)"
         )
     elif trials == 1:
-        next_step(f"venturi show {id_}" + (" --all" if is_log else ""))
+        next_step(f"venturi show {id_}" + (" --all" if is_log and not brief else ""))
     elif is_log and len(arrived) == 2:
         next_step(f"venturi compare {' '.join(each[-_ID_LENGTH:] for each in arrived)} --why")
     elif last.imported.differing:
-        workload = quote(f"workload={last.imported.workload}")
-        next_step(f"venturi effect {quote(last.imported.differing[0])} --where {workload}")
+        workload = last.imported.workload
+        where = "" if workload == "unknown" else f" --where {quote(f'workload={workload}')}"
+        next_step(f"venturi effect {quote(last.imported.differing[0])}{where}")
     else:
         next_step("venturi ls")
 

@@ -61,19 +61,23 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
         "has an unknown format; name its format, or import your own table as `table` with "
         "--column elapsed_s=COLUMN"
     )
+    hint = ""
     if not likely and not _beginning(path).strip(b"\0 \t\r\n"):
-        none = "is empty" if not path.stat().st_size else "contains no text"
-        none += ": nothing was written to it, or it was not copied completely"
-    raise _unclear(path, likely, none)
+        none = "is empty" if not path.stat().st_size else "contains no text that can be read"
+        hint = "copy it again; if its source is empty, too, the program that wrote it may say why"
+    raise _unclear(path, likely, none, hint)
 
 
-def _unclear(path: Path, found: Sequence[Format], none: str) -> VenturiError:
+def _unclear(path: Path, found: Sequence[Format], none: str, hint: str = "") -> VenturiError:
     typed = [f"venturi import {each.name} {path}" for each in found]
+    formats = f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}"
     return VenturiError(
         "VEN-IMPORT-FORMAT",
         f"{path} may be {' or '.join(each.name for each in found)}" if found else f"{path} {none}",
         where={"file": str(path)},
-        hint=" or ".join(typed) or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
+        hint=hint
+        or " or ".join(typed)
+        or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
     )
 
 

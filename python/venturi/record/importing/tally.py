@@ -55,7 +55,7 @@ class ImportReport:
     first 1,000 refusals, `reasons` counts all. Archives and logs have their `trials` by name.
 
     `workload` is the most frequent one of a file of results, `differing` has the configuration keys
-    with 2 to 20 values among its trials, and `example` is the ID of one.
+    with 2 to 20 values among its trials, those of the fewest first, and `example` is the ID of one.
     """
 
     added: int
@@ -161,6 +161,10 @@ class Tally:
             trials=tuple(self.arrivals),
             removed=self.removed,
             workload=workload,
-            differing=tuple(k for k, known in keys.items() if 1 < len(known) <= _VALUES_MOST),
+            differing=tuple(
+                key
+                for key in sorted(keys, key=lambda key: len(keys[key]))
+                if 1 < len(keys[key]) <= _VALUES_MOST
+            ),
             example=self.example,
         )
