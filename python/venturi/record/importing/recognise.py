@@ -75,9 +75,7 @@ def _unclear(path: Path, found: Sequence[Format], none: str, hint: str = "") -> 
         "VEN-IMPORT-FORMAT",
         f"{path} may be {' or '.join(each.name for each in found)}" if found else f"{path} {none}",
         where={"file": str(path)},
-        hint=hint
-        or " or ".join(typed)
-        or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
+        hint=hint or " or ".join(typed) or formats,
     )
 
 
