@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from command_line import AGENT
-from fork_server import ForkServer
+from fork_server import ForkServer, shared_server
 from public_data import ImportedData, imported
 from torture.postgresql import Postgresql
 from venturi.core.settings import SETTINGS, Settings
@@ -174,8 +174,6 @@ def postgresql() -> Iterator[Postgresql]:
 
 
 @pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
+def fork_server() -> ForkServer:
     """Starts servers, and programs to be killed, by forks."""
-    made = ForkServer()
-    yield made
-    made.close()
+    return shared_server()

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from fork_server import shared_server
 from venturi.cli.main import cli, main
 from venturi.core.settings import Settings
 
@@ -70,7 +71,6 @@ def on_terminal(
     *arguments: str,
     columns: int = 80,
     agent: Path = FAKE_AGENT,
-    status: int = 0,
 ) -> list[str]:
     """Return the lines that `venturi` shows on a terminal, without their colors."""
     ours, theirs = pty.openpty()
@@ -78,13 +78,9 @@ def on_terminal(
     environ = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
     environ |= {"VENTURI_HOME": str(settings.home), "TERM": "xterm", "NO_COLOR": "1"}
     environ["VENTURI_AGENT"] = str(agent)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-        env=environ,
-    )
+    with Path(os.devnull).open("wb") as nowhere:
+        fds = [theirs, theirs, nowhere.fileno()]
+        pid = shared_server().fork(["venturi", *arguments], environ, None, fds)
     os.close(theirs)
     said = b""
     while True:
@@ -96,17 +92,12 @@ def on_terminal(
             break
         said += part
     os.close(ours)
-    assert process.wait() == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     return [line.rstrip() for line in STYLE.sub("", said.decode()).splitlines()]
 
 
 def into_pipe(settings: Settings, *arguments: str) -> list[str]:
-    environ = os.environ | {"VENTURI_HOME": str(settings.home)}
-    done = subprocess.run(
-        [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdout=subprocess.PIPE,
-        env=environ,
-        check=True,
-        text=True,
-    )
+    """Return the lines of stdout where it is no terminal."""
+    done = venturi(*arguments, home=settings.home)
+    assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

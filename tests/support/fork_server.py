@@ -8,6 +8,7 @@ forked: who looks there starts `venturi` by `command_line.started`.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import io
@@ -17,6 +18,7 @@ import resource
 import socket
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 MESSAGE_BYTES = 1 << 20
@@ -48,6 +50,10 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
             )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def close(self) -> None:
         self._ours.close()
         self._process.wait(30)
@@ -60,7 +66,9 @@ class ForkServer:
         fds: list[int],
         program: str | None = None,
     ) -> int:
-        """The id of a new `venturi ARGUMENTS`, or `program`, with stdout and stderr `fds`."""
+        """The id of a new `venturi ARGUMENTS`, or `program`, with stdout and stderr `fds`, or with
+        stdin, stdout and stderr.
+        """
         asked = {
             "arguments": arguments,
             "environment": environment,
@@ -69,6 +77,17 @@ class ForkServer:
         }
         socket.send_fds(self._ours, [json.dumps(asked).encode()], fds)
         return int(self._ours.recv(MESSAGE_BYTES))
+
+
+@cache
+def shared_server() -> ForkServer:
+    """The one of this process, until it exits."""
+    from processes import keep  # with pytest, which forked programs do without
+
+    made = ForkServer()
+    keep(made.pid)
+    atexit.register(made.close)
+    return made
 
 
 class Forked(subprocess.Popen[str]):
@@ -105,7 +124,7 @@ def _main(listening: socket.socket) -> str | None:
     gc.collect()
     gc.freeze()
     while True:
-        text, fds, _, _ = socket.recv_fds(listening, MESSAGE_BYTES, 2)
+        text, fds, _, _ = socket.recv_fds(listening, MESSAGE_BYTES, 3)
         if not text:
             sys.exit(0)
         reading, writing = os.pipe()
@@ -130,7 +149,7 @@ def _main(listening: socket.socket) -> str | None:
 
 
 def _become(asked: dict[str, Any], fds: list[int]) -> None:
-    for target, fd in enumerate(fds, 1):
+    for target, fd in enumerate(fds, 3 - len(fds)):
         os.dup2(fd, target)
         os.close(fd)
     if most := asked["files_max"]:
