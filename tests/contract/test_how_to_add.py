@@ -32,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The copy, with everything that CONTRIBUTING adds and the files that `make generated`
     writes."""
     place = tmp_path_factory.mktemp("copy")
-    left_out = shutil.ignore_patterns("__pycache__", "assets")
+    left_out = shutil.ignore_patterns("assets")
     for folder in ("python", "scripts", "docs/reference", "web/src"):
         shutil.copytree(ROOT / folder, place / folder, ignore=left_out)
     (place / "crates").symlink_to(ROOT / "crates")

@@ -145,6 +145,9 @@ const context = await chromium.launchPersistentContext(profile, {
   offline: true,
 });
 
+// All files share what a browser keeps, and a theme that was chosen in one would be that of all.
+await context.addInitScript(() => localStorage.clear());
+
 /** A tab that shows the file `url`, and a list of what goes wrong in it. */
 async function opened() {
   const page = await context.newPage();
@@ -160,34 +163,50 @@ async function opened() {
   return tab;
 }
 
-/** What a reader meets in `file`, at one width and in one scheme. */
-async function meet(tab, { file, width, colorScheme }) {
+/** What a reader meets in `file` at one width, in each of the schemes. It is loaded once, and the
+ * keyboard works it in the last.
+ */
+async function meet(tab, { file, width, schemes }) {
   const { page, problems } = tab;
   problems.length = 0;
   tab.url = pathToFileURL(file).href;
   await page.setViewportSize({ width, height: 900 });
-  await page.emulateMedia({ colorScheme });
+  await page.emulateMedia({ colorScheme: schemes[0] });
   await page.goto(tab.url, { waitUntil: "load" });
   await page.waitForSelector("main h1", { timeout: 60_000 });
-  const finding = { file: basename(file), width, colorScheme, ...(await page.evaluate(inspect)) };
-  if (shots) {
-    const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
-    await page.screenshot({ path: join(shots, name), fullPage: true });
+  const found = [];
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme });
+    // The button offers the other one, as soon as everything is drawn in this one.
+    const other = colorScheme === "dark" ? "Light" : "Dark";
+    await page.waitForFunction(
+      (text) => document.getElementById("theme").innerText.startsWith(text),
+      other,
+    );
+    found.push({ file: basename(file), width, colorScheme, ...(await page.evaluate(inspect)) });
+    if (shots) {
+      const name = `${basename(file, ".html")}-${width}-${colorScheme}.png`;
+      await page.screenshot({ path: join(shots, name), fullPage: true });
+    }
   }
-  return { ...finding, keyboard: await keyboard(page), problems: [...problems] };
+  const worked = { keyboard: await keyboard(page), problems: [...problems] };
+  return found.map((each) => ({ ...each, ...worked }));
 }
 
 const looks = files.flatMap((file, place) =>
-  SCHEMES.slice(0, place < often ? 2 : 1).flatMap((colorScheme) =>
-    WIDTHS.slice(0, place < often ? 2 : 1).map((width) => ({ file, width, colorScheme })),
-  ),
+  WIDTHS.slice(0, place < often ? 2 : 1).map((width) => ({
+    ...{ file, width },
+    schemes: SCHEMES.slice(0, place < often ? 2 : 1),
+  })),
 );
 const findings = [];
 
 /** Takes the looks one after the other in a tab, beside others that do the same. */
 async function work() {
   const tab = await opened();
-  for (let look = looks.shift(); look; look = looks.shift()) findings.push(await meet(tab, look));
+  for (let look = looks.shift(); look; look = looks.shift()) {
+    findings.push(...(await meet(tab, look)));
+  }
 }
 
 try {
