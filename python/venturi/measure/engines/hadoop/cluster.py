@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop import conf as hadoop_conf
@@ -55,49 +55,16 @@ _LIGHT = ("-Xmx512m", *hadoop_conf.LIGHT)
 _HEAVY = ("-Xmx512m", "-XX:+UseSerialGC")
 
 
-class HadoopCluster(Protocol):
-    """A running Hadoop cluster.
+class HadoopCluster:
+    """A running Hadoop cluster, seen through its HTTP interfaces.
 
     `conf` is its HADOOP_CONF_DIR, `fs` the URI of its HDFS, `root` a folder there for Venturi only,
     `environment` the variables of clients. JVMs of clients need `java_options`, those in containers
     `container_options`.
     """
 
-    conf: Path
-    fs: str
-    root: str
-    host: LiveHost
-    hdfs: Hdfs
-    environment: Mapping[str, str]
-    java_options: tuple[str, ...]
-    container_options: tuple[str, ...]
-
-    def dead(self) -> tuple[str, ...]:
-        """Names of Venturi's daemons that have ended."""
-
-    def check(self) -> None:
-        """Raise VEN-ENGINE-DAEMON, or the cause found in its log, if one of Venturi's daemons has
-        ended.
-        """
-
-    def is_full(self) -> bool:
-        """Whether HDFS has no room for another block."""
-
-    def logs(self) -> tuple[Attachment, ...]:
-        """Logs of our daemons."""
-
-    def kill(self, tag: str) -> None:
-        """End the YARN applications with a tag, and wait some seconds for their end."""
-
-    def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
-        """The history of a MapReduce job and its configuration, copied; None: it has none."""
-
-    def stop(self) -> None:
-        """Remove Venturi's files, and end its daemons."""
-
-
-class _RunningCluster:
-    """A cluster seen through its HTTP interfaces."""
+    java_options: tuple[str, ...] = ()
+    container_options: tuple[str, ...] = ()
 
     def __init__(
         self, host: LiveHost, conf: Path, java: Java, addresses: Addresses, root: str
@@ -152,7 +119,24 @@ class _RunningCluster:
         """Whether the JobHistoryServer answers."""
         return _got(self._addresses.history, "/ws/v1/history/info") is not None
 
+    def dead(self) -> tuple[str, ...]:
+        """Names of Venturi's daemons that have ended."""
+        return ()
+
+    def check(self) -> None:
+        """Raise VEN-ENGINE-DAEMON, or the cause found in its log, if one of Venturi's daemons has
+        ended.
+        """
+
+    def logs(self) -> tuple[Attachment, ...]:
+        """Logs of our daemons."""
+        return ()
+
+    def stop(self) -> None:
+        """Remove Venturi's files, and end its daemons."""
+
     def kill(self, tag: str) -> None:
+        """End the YARN applications with a tag, and wait some seconds for their end."""
         # A busy ResourceManager may not answer, or may end an application only after a repeated
         # request.
         deadline_s = time.monotonic() + _KILL_S
@@ -173,6 +157,7 @@ class _RunningCluster:
         )
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
+        """The history of a MapReduce job and its configuration, copied; None: it has none."""
         # The history server may move both files away while we look. Where it moves them, not every
         # user may look.
         for _ in range(_LOOKS):
@@ -206,7 +191,7 @@ class Client:
     disk: Path
 
 
-class OwnCluster(_RunningCluster):
+class OwnCluster(HadoopCluster):
     """A cluster of real daemons, started by `open_cluster`; `conf` belongs to its client.
 
     `clients` are on its workers, by name, if it has several hosts.
@@ -248,15 +233,12 @@ class OwnCluster(_RunningCluster):
             self._release()
 
 
-class GivenCluster(_RunningCluster):
+class GivenCluster(HadoopCluster):
     """An existing cluster; Venturi starts and stops nothing of it.
 
     `histories`: whether a JobHistoryServer must answer, which MapReduce's jobs need.
     VEN-ENGINE-CLUSTER unless it answers and has workers.
     """
-
-    java_options: tuple[str, ...] = ()
-    container_options: tuple[str, ...] = ()
 
     def __init__(self, host: LiveHost, conf: Path, java: Java, *, histories: bool) -> None:
         super().__init__(host, conf, java, read_addresses(host, conf), root="")
@@ -275,15 +257,6 @@ class GivenCluster(_RunningCluster):
                     hint="check that it is running, and that --hadoop-conf names its configuration",
                 )
         self.hdfs.mkdir(self.root)
-
-    def dead(self) -> tuple[str, ...]:
-        return ()
-
-    def check(self) -> None:
-        pass
-
-    def logs(self) -> tuple[Attachment, ...]:
-        return ()
 
     def stop(self) -> None:
         with suppress(VenturiError):  # it may be gone itself

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Protocol
 
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.cluster import HadoopCluster
@@ -38,70 +37,10 @@ HEAP_SHARE = 0.8
 _JOB = re.compile(r"Running job: (job_\d+_\d+)")
 
 
-class HadoopDeployment(Protocol):
-    """Where a job runs: the settings of its client, and the transfer of its files there and
-    back.
+class HadoopDeployment:
+    """Where a job runs: the settings of its client, and the transfer of its files there and back.
+    By default as `local`: one JVM, which is the job's client, and files on disk.
     """
-
-    class_path: tuple[str, ...]
-    environment: Mapping[str, str]
-    java_options: tuple[str, ...]
-    check: Callable[[], None] | None
-
-    @staticmethod
-    def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
-        """Return the settings that an experienced user of this deployment would choose for such a
-        task.
-        """
-
-    def settings(self, task: Task) -> dict[str, str]:
-        """Return the settings that every job needs here and that are no choice of the user."""
-
-    def client_bytes(self, task: Task) -> int:
-        """Heap of the JVM that submits the job."""
-
-    def input(self, task: Task) -> str:
-        """URI of the input's folder."""
-
-    def output(self, task: Task) -> str:
-        """URI of the output's folder."""
-
-    def prepare(self, task: Task) -> None:
-        """Bring the input there."""
-
-    def collect(
-        self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
-    ) -> CollectedAccount:
-        """Return the phases and the figures that only this deployment has; bring the output to
-        `task.output`.
-
-        `log` is the text of the log. Adding `shift_s` to a timestamp in it gives monotonic time.
-        """
-
-    def logs(self) -> tuple[Attachment, ...]:
-        """Return the logs to keep of a failed job, in addition to its own."""
-
-    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
-        """The output on the hosts that read it again; None: it is in `task.output`."""
-
-    def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
-        """Return the engine's own account, if any, of the job with the client log `log`."""
-
-    def abandon(self, task: Task, log: Path) -> None:
-        """End the remains of a job that failed or lost its client."""
-
-    def is_lost(self) -> bool:
-        """Return whether no more jobs can run here."""
-
-    def is_full(self) -> bool:
-        """Return whether there is no room for more files, as far as the deployment knows."""
-
-    def stop(self) -> None:
-        """End everything that belongs to the deployment."""
-
-
-class LocalHadoop:
-    """One JVM, which is the job's client, and files on disk."""
 
     class_path: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
@@ -110,6 +49,9 @@ class LocalHadoop:
 
     @staticmethod
     def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
+        """Return the settings that an experienced user of this deployment would choose for such a
+        task.
+        """
         # One reducer gives one order. There are few words once combined; and the sort example's
         # own total order (-totalOrder) fails on local files: it takes `#` for part of a name.
         return {
@@ -122,6 +64,7 @@ class LocalHadoop:
         }
 
     def settings(self, task: Task) -> dict[str, str]:
+        """Return the settings that every job needs here and that are no choice of the user."""
         spills = ",".join(map(str, task.spills))
         return {
             "hadoop.tmp.dir": str(task.scratch),
@@ -130,45 +73,58 @@ class LocalHadoop:
         }
 
     def client_bytes(self, task: Task) -> int:
+        """Heap of the JVM that submits the job."""
         return task.memory_bytes
 
     def input(self, task: Task) -> str:
+        """URI of the input's folder."""
         return task.input.as_uri()
 
     def output(self, task: Task) -> str:
+        """URI of the output's folder."""
         return task.output.as_uri()
 
     def prepare(self, task: Task) -> None:
-        pass
+        """Bring the input there."""
 
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
     ) -> CollectedAccount:
+        """Return the phases and the figures that only this deployment has; bring the output to
+        `task.output`.
+
+        `log` is the text of the log. Adding `shift_s` to a timestamp in it gives monotonic time.
+        """
         return CollectedAccount(phases=read_phases(log, ended, shift_s, LOCAL))
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
+        """The output on the hosts that read it again; None: it is in `task.output`."""
         return nullcontext()
 
     def logs(self) -> tuple[Attachment, ...]:
+        """Return the logs to keep of a failed job, in addition to its own."""
         return ()
 
     def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
+        """Return the engine's own account, if any, of the job with the client log `log`."""
         return ()
 
     def abandon(self, task: Task, log: Path) -> None:
-        pass
+        """End the remains of a job that failed or lost its client."""
 
     def is_lost(self) -> bool:
+        """Return whether no more jobs can run here."""
         return False
 
     def is_full(self) -> bool:
+        """Return whether there is no room for more files, as far as the deployment knows."""
         return False
 
     def stop(self) -> None:
-        pass
+        """End everything that belongs to the deployment."""
 
 
-class HadoopOnCluster:
+class HadoopOnCluster(HadoopDeployment):
     """YARN's containers, and files in HDFS, uploaded once. Sorted output is validated by the
     workers if there are several hosts; any other output is fetched after its job.
     """
@@ -177,11 +133,11 @@ class HadoopOnCluster:
         self._cluster = cluster
         self._files = cluster.host.files
         self._uploaded: tuple[tuple[object, ...], str] = ((), "")
-        self.class_path: tuple[str, ...] = (str(cluster.conf),)
+        self.class_path = (str(cluster.conf),)
         self.environment = cluster.environment
         # A client runs for seconds: a compiler that is ready soon beats one that optimizes better.
         self.java_options = (*LIGHT, *cluster.java_options)
-        self.check: Callable[[], None] | None = cluster.check
+        self.check = cluster.check
 
     @staticmethod
     def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:

@@ -16,7 +16,6 @@ from venturi.measure.engines.hadoop.deployment import (
     MIB,
     HadoopDeployment,
     HadoopOnCluster,
-    LocalHadoop,
 )
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
@@ -104,7 +103,7 @@ class MapReduce:
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
     ) -> Mapping[str, str]:
-        place = LocalHadoop if self.deployment == "local" else HadoopOnCluster
+        place = HadoopDeployment if self.deployment == "local" else HadoopOnCluster
         return {
             **place.defaults(definition, threads, memory_bytes),
             **_program(definition).defaults(threads),
@@ -158,7 +157,7 @@ class MapReduce:
     def _opened(self, resources: Resources) -> HadoopDeployment:
         assert self._hadoop is not None
         if self.deployment == "local":
-            return LocalHadoop()
+            return HadoopDeployment()
         if self._hadoop_conf is not None:
             java = self._hadoop.java
             return HadoopOnCluster(GivenCluster(self.host, self._hadoop_conf, java, histories=True))

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import venturi
 from venturi.core.errors import VenturiError
@@ -107,8 +106,11 @@ def shares(threads: int, memory_bytes: int, executors: int, overhead_mib: int = 
     return Shares(executors, -(-threads // executors), driver_mib, executor_mib)
 
 
-class Deployment(Protocol):
-    """How Spark is deployed."""
+class Deployment:
+    """How Spark is deployed. By default as `local`: driver and executor are one JVM."""
+
+    def __init__(self, host: LiveHost) -> None:
+        self.host = host
 
     def start(self, spark: Installation, resources: Resources) -> None:
         """Start the common part of all applications."""
@@ -118,6 +120,7 @@ class Deployment(Protocol):
 
     def is_lost(self) -> bool:
         """Return whether no more applications can run there, and a new deployment would help."""
+        return False
 
     def check(self, log: Path) -> None:
         """Raise the cause that keeps the application with the driver log `log` from ever
@@ -126,15 +129,22 @@ class Deployment(Protocol):
 
     def sizes(self, threads: int, memory_bytes: int) -> Mapping[str, str]:
         """Settings: how large an application is."""
+        return {
+            "spark.master": f"local[{threads}]",
+            "spark.driver.memory": f"{memory_bytes // MIB}m",
+        }
 
     def places(self, task: Task) -> Mapping[str, str]:
         """Settings: where its parts are. They say nothing about how it was configured."""
+        return _driver_at(LOOPBACK)
 
     def environment(self) -> Mapping[str, str]:
         """The driver's environment variables."""
+        return {"SPARK_LOCAL_IP": LOOPBACK}
 
     def data(self, task: Task) -> DataLocations:
         """Return the program's locations of the data of `task`."""
+        return DataLocations(str(task.input), str(task.output))
 
     def bring(self, task: Task) -> None:
         """Make the input visible to the program, before the clock starts."""
@@ -146,54 +156,10 @@ class Deployment(Protocol):
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output on the hosts that read it again; None: it is visible on this host."""
-
-    def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
-        """Return the available logs of the application's executors."""
-
-
-class LocalSpark:
-    """Driver and executor in one JVM; also the defaults of the other deployments."""
-
-    def __init__(self, host: LiveHost) -> None:
-        self.host = host
-
-    def start(self, spark: Installation, resources: Resources) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
-
-    def is_lost(self) -> bool:
-        return False
-
-    def check(self, log: Path) -> None:
-        pass
-
-    def sizes(self, threads: int, memory_bytes: int) -> Mapping[str, str]:
-        return {
-            "spark.master": f"local[{threads}]",
-            "spark.driver.memory": f"{memory_bytes // MIB}m",
-        }
-
-    def places(self, task: Task) -> Mapping[str, str]:
-        return _driver_at(LOOPBACK)
-
-    def environment(self) -> Mapping[str, str]:
-        return {"SPARK_LOCAL_IP": LOOPBACK}
-
-    def data(self, task: Task) -> DataLocations:
-        return DataLocations(str(task.input), str(task.output))
-
-    def bring(self, task: Task) -> None:
-        pass
-
-    def fetch(self, task: Task) -> None:
-        pass
-
-    def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         return nullcontext()
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
+        """Return the available logs of the application's executors."""
         return ()
 
     def _packed_for(self, task: Task) -> dict[str, str]:
@@ -201,7 +167,7 @@ class LocalSpark:
         return {"spark.submit.pyFiles": str(packed(self.host.files, task.scratch))}
 
 
-class Master(LocalSpark):
+class Master(Deployment):
     """Applications of an existing master at `url`. A subclass starts its own."""
 
     def __init__(self, host: LiveHost, url: str) -> None:
@@ -241,7 +207,7 @@ class Master(LocalSpark):
         return self._packed_for(task)
 
 
-class Yarn(LocalSpark):
+class Yarn(Deployment):
     """Applications of a Hadoop cluster, with their data in its HDFS.
 
     `conf` belongs to an existing cluster. None: Venturi starts its own, on the nodes of `site` or

@@ -74,7 +74,7 @@ class Spark:
         self._hadoop_conf = hadoop_conf
         self._venturi_home = home
         self._environ = environ
-        self._cluster: spark_cluster.Deployment = spark_cluster.LocalSpark(host)
+        self._cluster = spark_cluster.Deployment(host)
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
         self._site: spark_cluster.NodeInstallations | None = None
@@ -329,7 +329,7 @@ class Spark:
 
     def _deployed(self) -> spark_cluster.Deployment:
         if self.deployment == "local":
-            return spark_cluster.LocalSpark(self.host)
+            return spark_cluster.Deployment(self.host)
         if self.deployment == "standalone":
             return Standalone(self.host, self._site)
         if self.deployment == "yarn":
