@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,49 +21,21 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
-class BytesType(click.ParamType[int]):
-    """A size such as `4GiB` or `100GB`, in bytes; a bare number is bytes, or refused."""
+class QuantityType(click.ParamType[T]):
+    """A value with a unit, such as `4GiB` or `1h30m`, as `parse` reads it."""
 
-    name = "size"
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+        self.name = name
+        self._parse = parse
 
-    def __init__(self, *, unit_needed: bool = False) -> None:
-        self.unit_needed = unit_needed
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
         with _of(param):
-            return units.parse_bytes(value, unit_needed=self.unit_needed)
-
-
-class DurationType(click.ParamType[float]):
-    """A duration such as `90s` or `1h30m`, in seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, int | float):
-            return float(value)
-        with _of(param):
-            return units.parse_duration_s(value)
-
-
-class ExcessType(click.ParamType[float]):
-    """An allowed increase, such as `5%` or `1.05x`, as a factor."""
-
-    name = "limit"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        with _of(param):
-            return units.parse_excess(value)
+            return self._parse(value)
 
 
 @contextmanager
@@ -76,10 +49,10 @@ def _of(param: click.Parameter | None) -> Iterator[None]:
         raise
 
 
-BYTES = BytesType()
-SIZE = BytesType(unit_needed=True)
-DURATION = DurationType()
-EXCESS = ExcessType()
+BYTES = QuantityType("size", units.parse_bytes)  # a bare number is bytes
+SIZE = QuantityType("size", partial(units.parse_bytes, unit_needed=True))
+DURATION = QuantityType("duration", units.parse_duration_s)
+EXCESS = QuantityType("limit", units.parse_excess)
 
 json_option: Callable[[F], F] = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON instead of a table."

@@ -32,7 +32,6 @@ from venturi.cli.measure.watch import (
 from venturi.cli.options import (
     BYTES,
     DURATION,
-    BytesType,
     json_option,
     label_option,
     print_json,
@@ -67,7 +66,7 @@ class ListType(click.ParamType[tuple[Any, ...]]):
         return tuple(self.of.convert(part, param, ctx) for part in re.split(r",\s*", value))
 
 
-SIZES = ListType(BytesType())
+SIZES = ListType(BYTES)
 NUMBERS = ListType(click.IntRange(1))
 record_option = click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
 verbose_option = click.option(
