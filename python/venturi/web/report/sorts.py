@@ -10,6 +10,8 @@ from venturi.core.units import format_bytes_decimal
 from venturi.machines.cost.predict import DiskRates, Prediction
 from venturi.record.trial import State, Trial
 from venturi.results.bottleneck import FLOW, PhaseFinding, narrowest_points
+from venturi.terminal.measurements import regime
+from venturi.terminal.table import UNKNOWN
 from venturi.web.report.data import (
     Number,
     PhaseBottleneck,
@@ -66,26 +68,17 @@ def divided(value: Number, by: Number) -> Number:
     return value / by if by > 0 else Missing("the time is zero")
 
 
-def regime(trial: Trial) -> str:
-    """`in memory` or `in two passes`, by the spilled bytes, else as predicted."""
-    spilled = one(trial, "spilled_bytes")
-    if not isinstance(spilled, Missing):
-        return "in memory" if spilled == 0 else "in two passes"
-    expected = trial.configuration.get("regime_expected")
-    return {"in-memory": "in memory", "hybrid": "in two passes"}.get(str(expected), "")
-
-
 def label(trial: Trial) -> str:
     """Distinguishes this trial from the others in a few words: `2.0 GB in two passes`."""
     size = format_bytes_decimal(trial.workload.input_bytes)
-    parts = [trial.workload.name if size == "—" else size, regime(trial)]
+    parts = [trial.workload.name if size == UNKNOWN else size, regime(trial)]
     if trial.workload.name not in SORT_WORKLOADS:
         parts = [trial.workload.name]
     if trial.repetition:
         parts.append(f"(repetition {trial.repetition})")
     if trial.warm_up:
         parts.append("(warm-up)")
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part != UNKNOWN)
 
 
 def labels(trials: Sequence[Trial]) -> dict[str, str]:
