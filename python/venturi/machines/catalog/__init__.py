@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -36,6 +37,7 @@ COLUMNS = (
 )
 MAX_FILE_BYTES = 64 * 2**20
 DEFAULT = "current"  # if no catalog is named
+_KINDS = frozenset(ValueKind)
 
 
 # attribute -> (the one unit it is written in, what it is). Text attributes have no unit.
@@ -220,8 +222,9 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".csv") for f in files if f.name.endswith(".csv")))
 
 
+@cache
 def load_shipped(name: str) -> Catalog:
-    """The shipped catalog `name`, such as `ec2-2014`."""
+    """The shipped catalog `name`, such as `ec2-2014`; read once."""
     if name not in shipped():
         raise VenturiError(
             "VEN-CATALOG-FORMAT",
@@ -327,7 +330,7 @@ def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
                 file, "note", "must say why the value is unknown, with no kind", line, row["note"]
             )
         return Fact(None, unit, None, row["source"], _as_of(file, line, row, True), row["note"])
-    if row["kind"] not in set(ValueKind):
+    if row["kind"] not in _KINDS:
         raise _error(file, "kind", "is not one", line, row["kind"], hint=", ".join(ValueKind))
     if not row["source"]:
         raise _error(file, "source", "is empty", line, "")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
-from functools import lru_cache
 from shlex import join
 from typing import Annotated, Literal
 
@@ -69,7 +68,7 @@ def catalog(
     """Machine types with their facts and sources, or the changes between two catalogs."""
     at = _this_day()
     if name is None:
-        summaries = tuple(summarise(_shipped(each), at.date(), each) for each in shipped())
+        summaries = tuple(summarise(load_shipped(each), at.date(), each) for each in shipped())
         return list_page(summaries, at)
     known = _catalog(name)
     if against is not None:
@@ -248,11 +247,6 @@ def _this_day() -> datetime:
     return datetime.combine(datetime.now(UTC).date(), time(), UTC)
 
 
-@lru_cache(maxsize=8)
-def _shipped(name: str) -> Catalog:
-    return load_shipped(name)
-
-
 def _catalog(name: str) -> Catalog:
     """A shipped catalog. Never a file: clients must not choose the files that a server reads."""
     if name not in shipped():
@@ -263,11 +257,11 @@ def _catalog(name: str) -> Catalog:
             "shipped",
             {"catalog": name[:200]},
         )
-    return _shipped(name)
+    return load_shipped(name)
 
 
 def _info(name: str) -> CatalogInfo:
-    known = _shipped(name)
+    known = load_shipped(name)
     days: list[date] = [
         day for each in known.types.values() if (day := each.fact("price").as_of) is not None
     ]
