@@ -14,6 +14,7 @@ import click
 
 from venturi.cli.options import F, labels_given
 from venturi.cli.progress import progress_bars
+from venturi.cli.screen import is_first_screen
 from venturi.core import settings, units
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
 
 _IDS_SHOWN = 5
+_NOTICEABLE = 0.01  # of the trials: fewer disturbed ones aren't on a first screen
 
 
 def open_repository(patience_s: float | None = None) -> TrialRepository:
@@ -110,7 +112,7 @@ def say_none_match(repository: TrialRepository) -> None:
 
 def say_left_out(repository: TrialRepository, query: Query) -> None:
     """Print how many trials of `query` exclusions leave out, and how many of the others were
-    disturbed.
+    disturbed (on a first screen only if those are 1% or more).
     """
     from venturi.record.query.conditions import Condition
     from venturi.record.query.counting import count as count_trials
@@ -128,6 +130,8 @@ def say_left_out(repository: TrialRepository, query: Query) -> None:
     of_them = replace(query, conditions=(*asked, Condition.equal("disturbed", True)))
     if disturbed := count_trials(repository, of_them):
         count = count_trials(repository, replace(query, conditions=asked))
+        if is_first_screen() and disturbed < _NOTICEABLE * count:
+            return
         every = f"{count_of(count, 'trial')} (warm-ups not counted)"
         # Not disturbed=false, which would leave out those too of which nothing is known.
         click.echo(

@@ -90,6 +90,21 @@ def show(*parts: Table | Paragraph | str) -> None:
             click.echo(line.rstrip())
 
 
+def show_whole(*parts: Paragraph) -> None:
+    """Prints `parts`, or on a first screen without room for all of them, none and nothing after."""
+    screen = _first_screen()
+    if screen is not None:
+        width = get_terminal_size().columns
+        lines = sum(
+            len(wrap(line, width - part.indent)) for part in parts for line in part.text.split("\n")
+        )
+        if lines > screen.left:
+            screen.omitted += lines
+            screen.left = 0
+            return
+    show(*parts)
+
+
 def show_list(
     found: Sequence[T],
     as_json: bool,
@@ -119,10 +134,18 @@ def show_everything() -> None:
     click.get_current_context().meta.pop(_STATE, None)
 
 
-def next_step(text: str) -> None:
-    """Print the command that most users want next, below the first screen."""
+def next_step(text: str, command: str = "") -> None:
+    """Print what most users want next, below the first screen: `text: command`.
+
+    A `command` that doesn't fit into the rest of the line has a line of its own.
+    """
     if (screen := _first_screen()) is not None:
-        screen.next = wrap(f"Next: {text}", get_terminal_size().columns)
+        width = get_terminal_size().columns
+        whole = f"Next: {text}: {command}" if command else f"Next: {text}"
+        if command and len(whole) > width:
+            screen.next = [*wrap(f"Next: {text}:", width), command]
+        else:
+            screen.next = wrap(whole, width)
         screen.left -= len(screen.next) - 1
 
 

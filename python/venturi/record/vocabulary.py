@@ -192,7 +192,7 @@ CODES = (
     CodeMeaning(
         ("disk",),
         "RS([0-9]+)",
-        "{n} remote disks; the source doesn't state their purpose",
+        "{n} remote disks, purpose not stated",
         _LAYOUTS,
     ),
     CodeMeaning(("compression",), "none|0", "not compressed", _LAYOUTS),
@@ -222,6 +222,7 @@ CODES = (
         "the publication",
     ),
 )
+_COUNT = "([0-9]+)"
 _CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # values that need no explanation
 
 
@@ -242,16 +243,24 @@ def code_of(key: str, value: object) -> CodeMeaning | None:
 def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
     """The meaning of each coded value among those `shown` of keys: `HS5` -> `HDFS on 5 ...`.
 
-    Self-explanatory words (SSD, snappy) are left out.
+    Values that differ only in a count share an entry: `HSn` -> `HDFS on n ...`. Self-explanatory
+    words (SSD, snappy) are left out.
     """
-    found: dict[str, str] = {}
+    by_pattern: dict[str, dict[str, str]] = {}
     for key, values in shown.items():
         for value in values:
             if value is None or value in _CALLED_SO:
                 continue
             code = code_of(key, value)
             if code is not None:
-                found.setdefault(str(value), code.meaning)
+                by_pattern.setdefault(code.pattern, {})[str(value)] = code.meaning
+    found: dict[str, str] = {}
+    for pattern, meanings in by_pattern.items():
+        if len(meanings) > 1 and _COUNT in pattern:
+            (meaning,) = (each.meaning for each in CODES if each.pattern == pattern)
+            found[pattern.replace(_COUNT, "n")] = meaning.replace("{n}", "n")
+        else:
+            found |= meanings
     return found
 
 

@@ -60,3 +60,11 @@ def test_what_another_key_tells_is_not_repeated() -> None:
     assert names.names == ("m-01", "m-02")
     apart = name_groups([{"host_names": "a"}, {"host_names": "b"}])
     assert apart.names == ("a", "b")
+
+
+def test_codes_that_differ_in_a_count_share_an_explanation() -> None:
+    names = name_groups([{"disk": "HS4"}, {"disk": "HS5"}, {"disk": "RL3"}, {"disk": "SSD"}])
+    assert names.explained == {
+        "HSn": "HDFS on n hard disks, temporary files on an SSD",
+        "RL3": "HDFS on 3 remote disks, temporary files on a local disk",
+    }

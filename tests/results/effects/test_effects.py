@@ -188,7 +188,7 @@ def test_kinds_of_work_count_once_each() -> None:
     one = only(rows)
     assert one.ratio == pytest.approx((0.5 * 0.9 * 0.7) ** (1 / 3))
     assert {part.value: part.strata for part in one.works} == {"sort": 9, "scan": 3, "join": 3}
-    assert "mean over 3 kinds of work" in one.verdict
+    assert "mean over 3 workloads" in one.verdict
 
 
 def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -> None:
@@ -204,7 +204,7 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
     assert answer.main is not None
     assert answer.effects[answer.main].value == ("SSD",)
     assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
-    assert "The 2 other values: 1 less time, 1 more" in answer.verdict
+    assert "The 2 other values: 1 faster, 1 slower" in answer.verdict
     # Selecting some of them gives the same results as among all.
     by_value = {each.value: replace(each, confounders=()) for each in answer.effects}
     for wanted, told in (((), [("SSD",)]), ((("tape",), ("HD2",)), [("HD2",), ("tape",)])):

@@ -320,7 +320,7 @@ def test_an_effect_over_several_kinds_of_work_is_the_mean_of_theirs(
         "terasort": 4,
         "wordcount": 4,
     }
-    assert "mean over 2 kinds of work" in effect["verdict"]
+    assert "mean over 2 workloads" in effect["verdict"]
 
 
 def test_effects_of_combinations_and_wrong_questions(client: httpx.Client, add: Add) -> None:

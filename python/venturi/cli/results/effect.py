@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -13,17 +15,18 @@ from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, joined, percent
-from venturi.terminal.table import Paragraph, Table, table
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, shorten_to, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from venturi.core.statistics.stats import Interval
     from venturi.results.effects.effect import Effect, Effects, PartEffect
 
 PARTS_SHOWN = 10
+PARTS_NAMED = 5
 CONFOUNDERS_SHOWN = 6
-_FIRST_VALUES = 8
+_FIRST_VALUES = 6
 
 
 @click.command()
@@ -95,32 +98,33 @@ def command(
     if as_json:
         print_json(answer, answer.warnings)
         return
-    _print(answer)
+    _print(answer, where)
     warn(answer.warnings)
 
 
-def _print(answer: Effects) -> None:
+def _print(answer: Effects, where: Sequence[str]) -> None:
     from venturi.results.effects.effect_words import named
 
     show(Paragraph(f"{answer.verdict}.", "bold"))
     if answer.main is None or answer.baseline is None:
         return
     one = answer.effects[answer.main]
-    if one.next.words:
-        next_step(f"{one.next.words}.")
-        if not is_first_screen():
-            show(f"Next: {one.next.words}.")
+    words, command = _next_command(answer, one, where)
+    next_step(words, command)
+    if not is_first_screen():
+        show(f"Next: {words}: {command}" if command else f"Next: {words}.")
     if answer.ignored:
         show(f"Matched on request although they differ in {joined(answer.ignored)}.")
     base = named(answer.keys, answer.baseline)
-    show("", f"Compared with {base} ({answer.baseline_reason}), all else being equal:")
+    show("", f"Compared with {base} ({answer.baseline_reason}) where nothing else differs:")
     if is_first_screen():
         judged, rest = _split(answer)
-        show(_values(replace(answer, effects=judged)))
+        show(_values(replace(answer, effects=judged)), *_part_lines(answer, one))
+        codes = "; ".join(f"{code}: {meaning}" for code, meaning in answer.explained.items())
+        show(*([Paragraph(codes, indent=2)] if codes else []))
         if rest:
-            names = " ".join(named(answer.keys, each.value) for each in rest)
-            show(Paragraph(f"Not distinguishable from {base}, or unmatched: {names}", indent=2))
-        _print_parts(answer, one)
+            names = ", ".join(named(answer.keys, each.value) for each in rest)
+            show(shorten_to(f"{count_of(len(rest), 'other value')}: {names}", SCREEN_WIDTH))
         return
     show(_values(answer))
     unmatched = [each for each in answer.effects if not each.strata]
@@ -130,6 +134,19 @@ def _print(answer: Effects) -> None:
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
+
+
+def _next_command(answer: Effects, one: Effect, where: Sequence[str]) -> tuple[str, str]:
+    """Return the next step in words and, unless it is to measure, as a command."""
+    step = one.next
+    more = [("--where", text) for text in (*where, *step.where[:1])]
+    if step.where or step.ignore:
+        more += [("--ignore", key) for key in (*answer.ignored, *step.ignore)]
+        return step.words, shlex.join(("venturi", "effect", *answer.keys, *chain(*more)))
+    if step.words:
+        return step.words, ""
+    by = [("--by", key) for key in answer.keys]
+    return "see which tie for fastest", shlex.join(("venturi", "rank", *chain(*by, *more)))
 
 
 def _split(answer: Effects) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
@@ -147,20 +164,20 @@ def _split(answer: Effects) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
 
 def _values(answer: Effects) -> Table:
     """A row for each value with something matched."""
-    from venturi.results.effects.effect_words import perhaps, shown
+    from venturi.results.effects.effect_words import outcome_text, perhaps, shown
 
     within, tenths = f"{100 * answer.level:.3g} % interval", "80 % of settings"
+    whole = not is_first_screen()
     made = table(
         *answer.keys,
         "time ratio",
         within,
         "settings",
-        "less/more",
-        tenths,
-        "said",
+        "faster/slower",
+        *([tenths] if whole else []),
+        "verdict",
         left=len(answer.keys),
-        prose=("said",),
-        spare=(tenths,),
+        prose=("verdict",),
     )
     for each in answer.effects:
         if not each.strata:
@@ -172,11 +189,11 @@ def _values(answer: Effects) -> Table:
             _interval(each.interval),
             f"{each.strata:,}",
             f"{each.below}/{each.above}",
-            _between(each.low_tenth, each.high_tenth) if each.strata > 1 else "",
-            ("perhaps " if perhaps(each) else "")
-            + each.outcome.value
-            + (f", {each.failed} failed" if each.failed else ""),
+            *([_between(each.low_tenth, each.high_tenth) if each.strata > 1 else ""] * whole),
+            outcome_text(each) + (f", {each.failed} failed" if each.failed else ""),
         )
+    if any(map(perhaps, answer.effects)):
+        made.notes.append(("verdict", "perhaps: may be chance, as so many values were compared"))
     return made
 
 
@@ -215,18 +232,37 @@ def _print_one(answer: Effects, one: Effect) -> None:
         show(_confounders(one))
 
 
-def _print_parts(answer: Effects, one: Effect) -> None:
-    """Print how the effect varies by workload, by the keys it depends on, or by machine."""
-    from venturi.results.effects.effect_words import named
-
-    name = named(answer.keys, one.value)
-    by = [("workload", one.works)] if len(one.works) > 1 else []
+def _varying_parts(one: Effect) -> list[tuple[str, Sequence[PartEffect]]]:
+    """Return the effect by workload, by the keys it depends on, and by machine."""
+    by: list[tuple[str, Sequence[PartEffect]]] = []
+    if len(one.works) > 1:
+        by.append(("workload", one.works))
     by += [
         (", ".join(each.keys[:2]), each.parts) for each in one.depends if each.keys[0] != "workload"
     ][:2]
     if len(one.machines) > 1 and not any(keys.startswith("cluster") for keys, _ in by):
         by.append(("machines", one.machines))
-    for keys, parts in by:
+    return by
+
+
+def _part_lines(answer: Effects, one: Effect) -> Iterator[Paragraph]:
+    """Yield how the effect varies, a line each."""
+    from venturi.results.effects.effect_words import named, shown
+
+    for keys, parts in _varying_parts(one):
+        key = keys.split(", ")[0]
+        listed = [f"{shown(key, part.value)} {_ratio(part.ratio)}" for part in parts[:PARTS_NAMED]]
+        if len(parts) > PARTS_NAMED:
+            listed.append(f"and {len(parts) - PARTS_NAMED} more")
+        yield Paragraph(f"{named(answer.keys, one.value)} by {keys}: {', '.join(listed)}")
+
+
+def _print_parts(answer: Effects, one: Effect) -> None:
+    """Print how the effect varies, in tables."""
+    from venturi.results.effects.effect_words import named
+
+    name = named(answer.keys, one.value)
+    for keys, parts in _varying_parts(one):
         show("", f"{name} by {keys}:")
         show(_parts(keys.split(", ")[0], parts))
         if len(parts) > PARTS_SHOWN:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json, where_option
-from venturi.cli.screen import details_option, is_first_screen, show, warn
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
@@ -17,12 +19,13 @@ from venturi.terminal.table import Paragraph, table, table_of
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
-    from venturi.results.ranking.matched_ranking import MatchedRanking, MatchedSet
+    from venturi.results.ranking.matched_ranking import MatchedRank, MatchedRanking, MatchedSet
     from venturi.results.ranking.rank_trials import TrialRanking
     from venturi.results.ranking.ranking import GroupRank as Placed
     from venturi.results.ranking.ranking import Ranking
 
 OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
+_FIRST_GROUPS = 8
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 
 
@@ -146,7 +149,7 @@ def command(
     if as_json:
         print_json(_data(ranked, keys), ranked.warnings)
         return
-    _print(ranked, keys)
+    _print(ranked, keys, where)
     warn(ranked.warnings)
 
 
@@ -255,33 +258,56 @@ def _matched_data(
     }
 
 
-def _print(ranked: TrialRanking, keys: tuple[str, ...]) -> None:
+def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) -> None:
     from venturi.results.ranking.rank_words import sentences
 
     first, *others = sentences(ranked)
     show(Paragraph(first, "bold"))
     if not is_first_screen():
         show(*(Paragraph(sentence, "bold") for sentence in others))
+    elif command := _effect_command(ranked, keys, where):
+        next_step("estimate each difference, and see if it varies", command)
     if ranked.naming.caption:
-        show(f"all of them: {ranked.naming.caption}")
+        show(f"The same in all: {ranked.naming.caption}")
+    codes = [f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()]
     if ranked.alike is not None:
-        for each in ranked.alike.sets:
-            _print_set(ranked, each)
+        sets = [each for each in ranked.alike.sets if len(each.places) > 1]
+        for each in sets[:1] if is_first_screen() else sets:
+            _print_set(ranked, each, ranked.alike.alpha)
+        if is_first_screen():
+            show(*others[-1:], *(["; ".join(codes)] if codes else []))
+            return
         show("held equal: " + ", ".join(ranked.alike.equal))
     elif ranked.ranking is not None:
         _print_medians(ranked.ranking, keys)
     if others and is_first_screen():
         show("", *others)
-    show(*(f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()))
+    show(*codes)
 
 
-def _print_set(ranked: TrialRanking, each: MatchedSet) -> None:
-    if len(each.places) == 1:
-        return
+def _effect_command(
+    ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]
+) -> str | None:
+    """Return the command for the effects of `keys`; None if the ranking isn't of settings by
+    time.
+    """
+    from venturi.record.query.trial_columns import ORIGIN, WORK
+
+    ranking = ranked.ranking if ranked.alike is None else ranked.alike
+    if ranking is None or ranking.objective.value != OBJECTIVES["time"]:
+        return None
+    if any(key in (*WORK, *ORIGIN) for key in keys):
+        return None
+    options = chain.from_iterable(("--where", text) for text in where)
+    return shlex.join(("venturi", "effect", *keys, *options))
+
+
+def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
+    shown = each.places[: _FIRST_GROUPS if is_first_screen() else None]
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
     median = "median time, cost" if priced else "median time"
     rows = []
-    for place in each.places:
+    for place in shown:
         interval, medians = place.interval, ranked.medians[place.key]
         cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
         is_reference = place.key == each.reference
@@ -295,17 +321,33 @@ def _print_set(ranked: TrialRanking, each: MatchedSet) -> None:
                 "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
                 "interval": "reference" if is_reference else within,
                 median: format_duration(medians.elapsed_s) + cost,
-                "standing": place.standing.value + (f": {place.reason}" if place.reason else ""),
+                "standing": _standing(place),
             }
         )
-    level = 1 - 2 * each.each_alpha
+    made = table_of(
+        rows,
+        left=2,
+        prose=("group", median, "standing"),
+        spare=("trials",) if priced else (median, "trials"),
+    )
+    made.notes.append((median, f"{median}: of all trials of a group, matched or not"))
+    compared = round(alpha / each.each_alpha)
     show(
         "",
-        f"ratios to {ranked.names[each.reference]}, over the settings that have both "
-        f"(intervals at {level:.4g});",
-        "medians of all trials of a group: not like with like",
-        table_of(rows, left=2, prose=("group", median, "standing", "interval"), spare=("trials",)),
+        f"Ratio to {ranked.names[each.reference]} in the settings that both have; intervals "
+        f"{1 - 2 * alpha:.0%} overall"
+        + (f", corrected for {compared} comparisons" if compared > 1 else ""),
+        made,
     )
+    if len(shown) < len(each.places):
+        show(f"  and {len(each.places) - len(shown)} more")
+
+
+def _standing(place: MatchedRank) -> str:
+    from venturi.results.ranking.ranking import Rank
+
+    short = "tied" if place.standing is Rank.TIED else place.standing.value
+    return short if is_first_screen() or not place.reason else f"{short}: {place.reason}"
 
 
 def _end(ratio: float) -> str:

@@ -75,7 +75,7 @@ def _settings(count: int) -> str:
 
 def _over(effect: Effect) -> str:
     works = len(effect.works)
-    of_works = f"mean over {works} kinds of work, " if works > 1 else ""
+    of_works = f"mean over {works} workloads, " if works > 1 else ""
     trials = f"{effect.n + effect.n_baseline:,} trials"
     return f"{of_works}{_settings(effect.strata)}, {trials}"
 
@@ -163,7 +163,7 @@ def what_next(effect: Effect, keys: Sequence[str]) -> tuple[str, tuple[str, ...]
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
         both = tuple(f"{key}={part.value}" for part in found.parts[:2])
-        return f"try one {key} at a time with --where", both, ()
+        return f"look at one value of {key}", both, ()
     if effect.outcome is EffectOutcome.CANNOT_TELL:
         return _more_needed(effect, name, base), (), ()
     return _how_far(effect)
@@ -174,7 +174,7 @@ def _how_far(effect: Effect) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         key = effect.depends[0].keys[0]
         parts = sorted(effect.depends[0].parts, key=lambda part: -part.strata)
         return (
-            f"the size of the effect varies with {key}: try one at a time with --where",
+            f"the effect varies with {key}; look at one value of it",
             _where(key, parts),
             (),
         )
@@ -219,26 +219,29 @@ def headline(answer: Effects) -> str:
 
 
 def _of_others(answer: Effects, main: int) -> str:
-    others = [
-        "perhaps" if perhaps(each) else each.outcome.value
-        for place, each in enumerate(answer.effects)
-        if place != main
-    ]
+    others = [outcome_text(each) for place, each in enumerate(answer.effects) if place != main]
     if not others:
         return ""
     words = {
-        "faster": "less time",
-        "slower": "more",
-        "perhaps": "perhaps",
-        "no difference": "no different",
-        "depends": "depending",
-        "cannot tell": "cannot tell",
-        "confounded": "confounded",
+        "faster": "faster",
+        "slower": "slower",
+        "perhaps faster": "perhaps faster",
+        "perhaps slower": "perhaps slower",
+        "no difference": "without a difference",
+        "depends": "depending on another setting",
+        "cannot tell": "with too little data",
+        "confounded": "not comparable (confounded)",
     }
     counts = [
         f"{others.count(outcome)} {word}" for outcome, word in words.items() if outcome in others
     ]
-    return f". The {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
+    which = "other value" if len(others) == 1 else f"{len(others)} other values"
+    return f". The {which}: {', '.join(counts)}"
+
+
+def outcome_text(effect: Effect) -> str:
+    """Return the outcome in a word or two: `faster`, `perhaps slower`, `cannot tell`."""
+    return ("perhaps " if perhaps(effect) else "") + effect.outcome.value
 
 
 def perhaps(effect: Effect) -> bool:

@@ -81,7 +81,7 @@ def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) ->
     where = f"Among {len(each.places)} groups in matched settings"
     if not best:
         return f"{where}: cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
-    few = "with too few settings to tell"
+    few = "too few matched settings to tell"
     return f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
 
 
@@ -102,7 +102,7 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
             f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
             f"enough kept trials, of {len(ranking.groups)} groups"
         ]
-    few = "with too few trials to tell"
+    few = "too few trials to tell"
     told = _result_sentence(best, tied, counts, ranking.objective, few)
     return [
         f"crude (confounded): by medians over all trials, {told}"
@@ -128,7 +128,7 @@ def _result_sentence(
     if worse:
         said += f"; {worse} {'is' if worse == 1 else 'are'} worse"
     if unknown:
-        said += f"; {unknown} more {few}"
+        said += f"; {unknown} {'has' if unknown == 1 else 'have'} {few}"
     return said
 
 
