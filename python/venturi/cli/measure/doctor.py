@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import details_option, is_first_screen, show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_whole
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.units import format_bytes
@@ -206,26 +206,17 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
         for finding in ordered:
             show(*_lines(finding))
         return
+    passed = f"{count_of(counts[Severity.OK.value], 'check')} passed; see all"
+    next_step(passed, "venturi doctor --all")
     for finding in ordered:
         if finding.severity is not Severity.OK:
-            show(*_brief_lines(finding))
-    show(f"{count_of(counts[Severity.OK.value], 'check')} passed: --all")
-
-
-def _brief_lines(finding: HostFinding) -> Iterator[Paragraph]:
-    """Yield the title, the value found, the risk and the fix, as far as there are any."""
-    severity = finding.severity.value
-    found = finding.reason if finding.value is None else _value(finding)
-    yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
-    yield Paragraph(f"{words_of(finding.fact)}: {found}", indent=2)
-    if finding.risk is not None:
-        yield Paragraph(f"risk: {finding.risk}", "bold red", 2)
-    if finding.fix is not None:
-        yield Paragraph(f"fix:  {finding.fix}", "cyan", 2)
+            show_whole(*_lines(finding))
 
 
 def _lines(finding: HostFinding) -> Iterator[Paragraph]:
-    """The finding; if it is a problem, also the required state, the reason and the fix."""
+    """The finding; if it is a problem, also the required state, the reason and the fix. The source
+    isn't on a first screen.
+    """
     from venturi.machines.health.doctor import Severity
 
     severity = finding.severity.value
@@ -239,7 +230,8 @@ def _lines(finding: HostFinding) -> Iterator[Paragraph]:
     if finding.fix is None:
         return
     yield Paragraph(f"effect: {finding.effect}", indent=2)
-    yield Paragraph(f"source: {finding.source}", indent=2)
+    if not is_first_screen():
+        yield Paragraph(f"source: {finding.source}", indent=2)
     if finding.risk is not None:
         yield Paragraph(f"risk:   {finding.risk}", "bold red", 2)
     yield Paragraph(f"fix:    {finding.fix}", "cyan", 2)
