@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import report_samples as samples
 from venturi.core.errors import CODES, VenturiError
 from venturi.core.statistics.stats import Missing
-from venturi.record.trial import Phase, Sample, State, Trial
+from venturi.record.trial import Phase, Sample, State, Trial, TrialWarning
 from venturi.web import document
 from venturi.web.document import write_page
 from venturi.web.export import data_page
@@ -60,6 +60,19 @@ def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
     assert "4.0 GB in two passes, map+shuffle: writing the spilled partitions on /data" in narrow
     assert "1.0 GB in memory, map+shuffle: reading the input on /data" in narrow
     assert re.search(r"153 × i2\.8xlarge, \$\d+\.\d\d in", answer(data, "100 TB"))
+
+
+def test_a_disturbed_sort_says_so_before_anything_else() -> None:
+    quiet = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0, "sort+reduce": 1.0})
+    loud = TrialWarning(
+        "VEN-MEASURE-DISTURBED", "other programs used 50% of the CPU time while it executed (2.0 s)"
+    )
+    headline = report_of(replace(quiet, warnings=(loud,))).headline
+    assert headline.endswith(" (disturbed: other programs used 50% of the CPU time)")
+    watched = Sample("cpu_others_share", 0.01, "1")
+    assert report_of(replace(quiet, samples=(*quiet.samples, watched))).headline.endswith(
+        " (undisturbed)"
+    )
 
 
 def test_rates_are_the_mean_and_the_range_of_the_iterations() -> None:

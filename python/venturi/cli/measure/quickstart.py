@@ -155,7 +155,10 @@ def command(
         _print_json(job, advice, findings, html.path, elapsed_s)
     elif is_first_screen():
         show(*_first_screen(data), f"{html.path} written, {format_duration(elapsed_s)} in all")
-        next_step("open the report; venturi import LOG explains a Spark or MapReduce job")
+        if any(trial.disturbed for trial in job.trials):
+            next_step("when nothing else runs on this host, repeat", "venturi quickstart")
+        else:
+            next_step("explain a Spark or MapReduce job", "venturi import LOG")
     else:
         _print(job, advice, findings, html.path, elapsed_s)
     return _status(job)

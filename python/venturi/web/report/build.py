@@ -150,6 +150,7 @@ def report_data(
         for trial in ordered
         if is_sort(trial)
     )
+    disturbed = words.disturbances(ordered)
     timed = {trial.id: trial for trial in ordered if is_sort(trial) and succeeded(trial)}
     hosts = [host.name for trial in ordered for host in trial.cluster.hosts]
     host = hosts[0] if hosts else "This machine"
@@ -157,7 +158,7 @@ def report_data(
     return ReportData(
         title=f"Venturi report: {host}",
         generated_at=generated_at,
-        headline=words.headline(host, sorts),
+        headline=words.headline(host, sorts, disturbed),
         answers=words.answers(
             verdicts=_verdicts((*probes[-1:], *networks[-1:])),
             rates=rates,
@@ -166,6 +167,7 @@ def report_data(
             sorts=sorts,
             job=job,
             prices=table,
+            disturbed=disturbed,
         ),
         figures=words.figures(rates, sorts, job, () if isinstance(table, Missing) else table),
         host=host_card(ordered),

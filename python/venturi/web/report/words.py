@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration, format_rate, format_usd
 from venturi.machines.health.verdict import DeviceVerdict
+from venturi.record.trial import DISTURBED, Trial
 from venturi.terminal.predictions import predicted_and_taken
 from venturi.web.report.data import (
     DeviceRate,
@@ -41,11 +43,35 @@ def main_sort(sorts: Sequence[SortTrial]) -> SortTrial | None:
     )
 
 
-def headline(host: str, sorts: Sequence[SortTrial]) -> str:
-    """One sentence: how long the largest sort took here."""
+def disturbances(trials: Iterable[Trial]) -> dict[str, str | None]:
+    """How other programs disturbed each trial, by its ID: None if they didn't. Trials without
+    a record of other programs are left out.
+    """
+    return {
+        trial.id: "; ".join(
+            warning.message.partition(" while ")[0]
+            for warning in trial.warnings
+            if warning.code == DISTURBED
+        )
+        or None
+        for trial in trials
+        if trial.disturbed is not None
+    }
+
+
+def headline(
+    host: str,
+    sorts: Sequence[SortTrial],
+    disturbed: Mapping[str, str | None] = MappingProxyType({}),
+) -> str:
+    """One sentence: how long the largest sort took here, and whether it was disturbed."""
     main = main_sort(sorts)
     if main is not None:
-        return f"{host} sorts {main.label} in {format_duration(_known(main.elapsed_s))}"
+        sorted_ = f"{host} sorts {main.label} in {format_duration(_known(main.elapsed_s))}"
+        if main.id not in disturbed:
+            return sorted_
+        cause = disturbed[main.id]
+        return f"{sorted_} ({f'disturbed: {cause}' if cause else 'undisturbed'})"
     return f"{host}: no sort succeeded" if sorts else f"{host}: no sort was recorded"
 
 
@@ -125,14 +151,18 @@ def _duration(sort: SortTrial) -> str:
     return f"{sort.label}: {format_duration(elapsed)}{speed}."
 
 
-def _predicted(sort: SortTrial) -> str:
+def _predicted(sort: SortTrial, cause: str | None) -> str:
+    """The predicted and the measured time; `cause` disturbed the sort."""
     whole = next(row for row in sort.comparisons if row.phase == WHOLE)
     if isinstance(whole.predicted_s, Missing):
         return f"{sort.label}: no prediction ({whole.predicted_s.reason})."
-    told = predicted_and_taken(
-        whole.predicted_s, _known(whole.low_s), _known(whole.high_s), _known(whole.measured_s)
-    )
-    return f"{sort.label}: {told}."
+    low_s, high_s, measured_s = map(_known, (whole.low_s, whole.high_s, whole.measured_s))
+    told = predicted_and_taken(whole.predicted_s, low_s, high_s, measured_s)
+    if low_s is None or high_s is None or measured_s is None:
+        return f"{sort.label}: {told}."
+    held = low_s <= measured_s <= high_s
+    why = f" (disturbed: {cause})" if cause and not held else ""
+    return f"{'Yes' if held else 'No'}, {sort.label}: {told}{why}."
 
 
 # The work of a stage, in words.
@@ -207,6 +237,7 @@ def answers(
     sorts: Sequence[SortTrial],
     job: str,
     prices: Sequence[PriceRow] | Missing,
+    disturbed: Mapping[str, str | None],
 ) -> tuple[ReportAnswer, ...]:
     """The reader's questions, answered."""
     none = ("No sort was recorded.",)
@@ -215,15 +246,18 @@ def answers(
         (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
     )
     return (
-        ReportAnswer("What can this machine do?", machine(verdicts, rates, network, network_label)),
         ReportAnswer(
             "How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none
         ),
-        ReportAnswer("Did the prediction hold?", tuple(_predicted(s) for s in good(sorts)) or none),
+        ReportAnswer(
+            "Did the prediction hold?",
+            tuple(_predicted(sort, disturbed.get(sort.id)) for sort in good(sorts)) or none,
+        ),
         ReportAnswer(
             "Where is the narrowest point?",
             tuple(text for sort in good(sorts) for text in _narrowest(sort))
             or ("Unknown: no sort reported its stages.",),
         ),
+        ReportAnswer("What can this machine do?", machine(verdicts, rates, network, network_label)),
         ReportAnswer(f"What would {job} cost elsewhere?", cost),
     )
