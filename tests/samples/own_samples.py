@@ -26,10 +26,12 @@ def account() -> JobAccount:
     return replace(spark.read(Log(LOG, (LOG,))), origin_ms=FACTS["origin_ms"])
 
 
-def own_trial(repository: TrialRepository, told: JobAccount | None = None) -> Trial:
+def own_trial(
+    repository: TrialRepository, told: JobAccount | None = None, number: int = 910
+) -> Trial:
     """The trial, added with its series and this account, by default its own."""
     trial = replace(
-        report_samples.trial(910, "terasort", "spark"),
+        report_samples.trial(number, "terasort", "spark"),
         started_at=datetime.fromisoformat(FACTS["started_at"]),
         elapsed_s=FACTS["elapsed_s"],
         phases=tuple(Phase(*each) for each in FACTS["phases"]),

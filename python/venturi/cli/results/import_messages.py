@@ -204,10 +204,11 @@ def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None
 
 
 def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -> None:
-    """Cache the answers that the pages of a large job need first."""
+    """Cache the answers that pages need first."""
     from venturi.web.api.jobs import job_tasks, jobs
     from venturi.web.api.jobs.cached_answers import is_large
 
+    jobs.summary_of(repository, trial, job.diagnosis)
     if is_large(trial):
         jobs.JOB.of(
             repository,

@@ -1,4 +1,4 @@
-"""Cached answers about large jobs: computing them takes too long for a page."""
+"""Cached answers about jobs: computing them takes too long for a page."""
 
 from __future__ import annotations
 
@@ -26,23 +26,33 @@ def is_large(trial: Trial) -> bool:
 
 
 class CachedAnswer(Generic[T]):
-    """An answer about a trial's job, by its name, and the type that it has."""
+    """An answer about a trial's job, by its name, and the type that it has.
 
-    def __init__(self, name: str, shape: type[T]) -> None:
-        self._name, self._shape = name, shape
+    Answers about small jobs are cached only with `small`: for pages that need those of many jobs.
+    """
+
+    def __init__(self, name: str, shape: type[T], *, small: bool = False) -> None:
+        self._name, self._shape, self._small = name, shape, small
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
         return TypeAdapter(self._shape)
 
-    def of(self, repository: TrialRepository, trial: Trial, make: Callable[[], T]) -> T:
-        """The cached answer about `trial`, else the result of `make`."""
-        if not is_large(trial):
-            return make()
-        home = repository.artifacts_dir.parent
-        if (answer := cached_answer(home, trial, self._name)) is not None:
+    def known(self, repository: TrialRepository, trial: Trial) -> T | None:
+        """The cached answer about `trial`; None if it must be computed."""
+        answer = cached_answer(repository.artifacts_dir.parent, trial, self._name)
+        if answer is not None:
             with suppress(ValueError):  # damaged: recompute it
                 return self._adapter.validate_json(answer)
+        return None
+
+    def of(self, repository: TrialRepository, trial: Trial, make: Callable[[], T]) -> T:
+        """The cached answer about `trial`, else the result of `make`."""
+        if not (self._small or is_large(trial)):
+            return make()
+        if (cached := self.known(repository, trial)) is not None:
+            return cached
+        home = repository.artifacts_dir.parent
         made = make()
         store_answer(home, trial, self._name, self._adapter.dump_json(made))
         try:

@@ -23,10 +23,10 @@ from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import CPU_OTHERS, Trial
 from venturi.results.hosts.use import HostUse
-from venturi.terminal.findings import headline
+from venturi.terminal.findings import format_saving, headline
 from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
-from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage
+from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage, JobSummary
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
@@ -35,6 +35,7 @@ SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = SHOWN_CACHES = 50
 SHOWN_MEMORY = SHOWN_BATCHES = 4
 JOB = CachedAnswer("job.json", JobData)
+SUMMARY = CachedAnswer("summary.json", JobSummary, small=True)
 TASK_TIME = "task time"
 NO_CLOCK = "an imported log has only its own clock"
 
@@ -69,6 +70,18 @@ def job_of(repository: TrialRepository, trial: Trial) -> JobData:
         return JOB.of(repository, trial, made)
     except VenturiError as error:
         return _nothing(error.message)
+
+
+def summary_of(repository: TrialRepository, trial: Trial, diagnosis: Diagnosis) -> JobSummary:
+    """The costliest finding of `diagnosis`, that of the job of `trial`."""
+
+    def made() -> JobSummary:
+        first = next(iter(diagnosis.findings), None)
+        if first is None:
+            return JobSummary(diagnosis.silence or "no findings", None, 0.0)
+        return JobSummary(first.title, format_saving(first), first.saves_s)
+
+    return SUMMARY.of(repository, trial, made)
 
 
 def _nothing(reason: str) -> JobData:

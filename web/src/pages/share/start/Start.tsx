@@ -2,12 +2,13 @@
 
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
-import { moment, trials } from "../../../format";
+import { capital, duration, moment, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { StartAnswer, StarterReport, Start as Told, View } from "../../../generated/types";
 import { BY_TOPIC } from "../../../parts/navigation/topics";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
 import { type Change, useChange, useMayWrite } from "../../../parts/server/changes";
+import { type Cell, DataTable, number } from "../../../parts/Table";
 import { Trials } from "../../../parts/Trials";
 
 const address = (path: string, ...pairs: [string, string][]) =>
@@ -80,6 +81,12 @@ const COMMANDS: Readonly<Record<string, readonly (readonly [string, string])[]>>
   ],
 };
 
+/** The first two ways to begin; the third is the button below them. */
+const BEGIN: readonly (readonly [string, string])[] = [
+  ["1. Find out why a Spark or MapReduce job is slow", "venturi import /var/spark/history"],
+  ["2. Measure this machine: disk, sort, price", "venturi quickstart"],
+];
+
 /** An offer to import published tables, for a look at real data before the first measurement. */
 function Starter({ empty, change }: { empty: boolean; change: Change<StarterReport> }) {
   const { make, problem, sending } = change;
@@ -87,9 +94,22 @@ function Starter({ empty, change }: { empty: boolean; change: Change<StarterRepo
   return (
     <section className="offer" aria-labelledby="starter">
       <h2 id="starter">
-        {empty ? "Nothing is recorded here yet" : "Published results aren't imported yet"}
+        {empty ? "Three ways to begin" : "Published results aren't imported yet"}
       </h2>
+      {empty && (
+        <dl className="commands">
+          {BEGIN.map(([aim, command]) => (
+            <div key={aim}>
+              <dt>{aim}</dt>
+              <dd>
+                <pre>{command}</pre>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
       <p>
+        {empty && "3. Look at published results. "}
         Venturi includes published benchmark tables: sorting clusters with different disks, networks
         and virtual machines. Import them to see the pages with real data. They are marked as
         imported, name their publication, and stay separate from your own measurements.
@@ -177,6 +197,39 @@ function Answers({ answers }: { answers: readonly StartAnswer[] }) {
           </div>
         ))}
       </dl>
+    </section>
+  );
+}
+
+/** The newest Spark and MapReduce jobs, each with the finding that costs most. */
+function Jobs({ jobs: { sentence, jobs } }: { jobs: Told["jobs"] }) {
+  if (jobs.length === 0) return null;
+  const columns = [
+    { name: "Job" },
+    { name: "Engine" },
+    { name: "Started" },
+    number("Time"),
+    { name: "Biggest finding" },
+    { name: "Can be saved" },
+  ];
+  const rows = jobs.map((job): Cell[] => [
+    {
+      value: job.name,
+      show: exported ? job.name : <Link href={`/trials/${job.id}`}>{job.name}</Link>,
+    },
+    job.engine,
+    job.started_at && { value: job.started_at, show: moment(job.started_at) },
+    job.elapsed_s === null ? job.state : { value: job.elapsed_s, show: duration(job.elapsed_s) },
+    job.finding === null ? "not diagnosed yet: reload" : capital(job.finding),
+    job.saving,
+  ]);
+  return (
+    <section aria-labelledby="jobs">
+      <h2 id="jobs">Newest jobs</h2>
+      <p>{sentence}</p>
+      <div className="panel">
+        <DataTable caption="Newest jobs" columns={columns} rows={rows} />
+      </div>
     </section>
   );
 }
@@ -322,6 +375,7 @@ export default function Start() {
           {starter.done && <Imported report={starter.done} />}
           {empty && !starter.done && !exported && <Starter empty change={starter} />}
           {!empty && <Figures figures={told.figures} />}
+          <Jobs jobs={told.jobs} />
           <Answers answers={told.answers} />
           <Findings findings={told.findings} />
           <Recent rows={told.recent} />
