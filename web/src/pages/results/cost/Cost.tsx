@@ -1,6 +1,6 @@
 // Time against cost: which configuration is fastest, which is cheapest, and which ones tie.
 
-import { useCallback, useId, useState } from "react";
+import { useCallback, useEffect, useId, useState } from "react";
 import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../../asked";
 import { reach } from "../../../charts/common";
@@ -8,6 +8,7 @@ import { exported, useTwin } from "../../../data";
 import { dollars, keyName, plain, ratio, seconds, sentence } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { RankedGroup, RankingData } from "../../../generated/types";
+import { byInterest } from "../../../keys";
 import {
   Answer,
   Choice,
@@ -76,6 +77,30 @@ function fits(name: string, value: string, search: URLSearchParams): boolean {
   if (name === "prices") return !given;
   if (name === "plus") return given && search.getAll("by").includes(PLUS.exec(value)?.[1] ?? "");
   return given || search.has("prices") || name !== "objective";
+}
+
+const WORKLOADS = new URLSearchParams([["by", "workload"]]);
+
+/** Asks, where the URL asks nothing, about the workload with most trials by its most used setting. */
+function useExample() {
+  const [search, edit] = useSearch();
+  const needed = !exported && search.size === 0;
+  const { data: known } = useTwin(needed ? "/api/keys" : null);
+  const { data: works } = useTwin(needed ? "/api/groups" : null, WORKLOADS);
+  const settings = known?.keys.filter((key) => key.kind === "configuration" && fewValues(key));
+  const by = settings && byInterest(settings)[0]?.key;
+  const most = works && [...works.groups].sort((a, b) => b.n - a.n)[0];
+  const work = most?.key[0];
+  useEffect(() => {
+    if (!needed || by === undefined || work == null) return;
+    edit(
+      (next) => {
+        next.append("where", `workload=${work}`);
+        next.append("by", by);
+      },
+      { replace: true },
+    );
+  }, [needed, by, work, edit]);
 }
 
 /** Adds a price for one value of a key that is grouped by. */
@@ -476,6 +501,7 @@ const OPTIONS = {
 };
 
 export default function Cost() {
+  useExample();
   const search = useFitting(fits);
   const twin = useTwin("/api/cost", search);
   const given = search.has("usd_per_hour");
