@@ -38,7 +38,7 @@ PYTHON, READING, STATE, SPILLING, WRITING, TO_COMPUTE, MAPS = (
     "state store",
     "spilling",
     "writing output",
-    "waiting to compute",
+    "off-CPU, cause unknown",
     "waiting for maps",
 )
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(

@@ -78,7 +78,7 @@ WORDS = {
     STATE: "the streaming state store",
     SPILLING: "spilling to disk (by elimination)",
     WRITING: "writing output (by elimination)",
-    TO_COMPUTE: "off-CPU, cause unknown",
+    TO_COMPUTE: TO_COMPUTE,
     MAPS: "reduces waiting for maps",
     UNATTRIBUTED: "unattributed time",
     UNFINISHED: "unfinished tasks",

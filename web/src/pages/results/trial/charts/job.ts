@@ -22,7 +22,7 @@ const ROLES: Readonly<Record<string, string>> = {
   "state store": "memory",
   spilling: "spill",
   "writing output": "output",
-  "waiting to compute": "waiting",
+  "off-CPU, cause unknown": "waiting",
   "waiting for maps": "blocked",
 };
 export const UNATTRIBUTED = "unattributed";
