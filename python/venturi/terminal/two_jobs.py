@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
+from venturi.jobs.diagnosis.difference import even_ratio, even_words
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import bound
 from venturi.terminal.table import (
@@ -54,6 +55,8 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
         return
     if found.caution:
         yield Paragraph(f"Caution: {found.caution}.", "yellow", 2)
+    if (ratio := even_ratio(found.parts)) is not None:
+        yield Paragraph(f"{even_words(ratio)}.", indent=2)
     gaps = [(each.after_s - each.before_s, each) for each in found.parts]
     gaps = [pair for pair in gaps if abs(pair[0]) >= _LEAST_S]
     if gaps:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.jobs.diagnosis.changes import JobDifference
-from venturi.jobs.diagnosis.difference import difference
+from venturi.jobs.diagnosis.changes import JobDifference, PartChange
+from venturi.jobs.diagnosis.difference import difference, even_ratio
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.stages.analysis import analyse
@@ -114,3 +114,10 @@ def test_two_programs_are_said_to_be_two_unless_only_a_number_differs(tmp_path: 
     assert between(day, other).sentence.startswith(
         "by name these are two programs ('sales 2026-01-30' and 'stock')"
     )
+
+
+def test_parts_that_all_take_twice_as_long_have_one_cause() -> None:
+    even = (PartChange("CPU", 10.0, 21.0), PartChange("the driver", 5.0, 9.5))
+    assert even_ratio(even) == pytest.approx(30.5 / 15)
+    assert even_ratio((*even, PartChange("idle slots", 20.0, 20.0))) is None
+    assert even_ratio([PartChange("CPU", 10.0, 10.4)]) is None

@@ -35,6 +35,8 @@ _DATA = 1.1  # times as much, or as little
 _SMALL = 0.1  # times as much: amounts are easier to read
 _MOST = 200  # stages or queries of each job that are matched
 _SHOWN_OPERATORS = 6
+_EVEN = 1.3  # times the ratio of the whole times: a part changed as much as the whole
+_EVEN_SHARE = 0.8  # of the time before, in parts that changed as much as the whole
 _DIGITS = re.compile(r"\d+")
 _DATA_READ = ("input", "shuffle data read")
 
@@ -298,6 +300,31 @@ def _changed(
         )
 
 
+def even_ratio(parts: Sequence[PartChange]) -> float | None:
+    """Return the ratio of the second job's time to the first's, if it is that of nearly all parts
+    too; None if they differ or the times are about the same.
+    """
+    before_s, after_s = (sum(getattr(each, at) for each in parts) for at in ("before_s", "after_s"))
+    if not before_s or not after_s or abs(after_s / before_s - 1) < 2 * CHANCE:
+        return None
+    whole = after_s / before_s
+    even_s = sum(
+        each.before_s
+        for each in parts
+        if each.before_s and 1 / _EVEN < each.after_s / each.before_s / whole < _EVEN
+    )
+    return whole if even_s >= _EVEN_SHARE * before_s else None
+
+
+def even_words(ratio: float) -> str:
+    """Return the conclusion if all parts changed by `ratio`."""
+    which, times = ("second", ratio) if ratio > 1 else ("first", 1 / ratio)
+    return (
+        f"Every part takes about {format_figure(times)} times as long in the {which} job, as on a "
+        "slower machine or one that other programs use"
+    )
+
+
 def _set(value: str | None) -> str:
     return "not set" if value is None else value
 
@@ -316,6 +343,8 @@ def _sentence(
         same = [each for each in parts if (each.after_s - each.before_s) * gap_s > 0][:2]
         most = ", ".join(f"{p.part} ({p.after_s - p.before_s:+.1f} s)" for p in same)
         said += f"; most of it {most}" if most else ""
+    if (ratio := even_ratio(parts)) is not None:
+        said += f". {even_words(ratio)}"
     if not changed:
         return (
             f"{said}. Settings, plans and amounts of data are the same. More repetitions "
