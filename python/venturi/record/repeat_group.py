@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+
+import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
@@ -11,6 +14,7 @@ from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import rows, whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
+from venturi.record.store.tables import CONFIGURATION
 from venturi.record.trial import State, Trial
 
 
@@ -82,5 +86,19 @@ def _key(repository: TrialRepository, name: str) -> str:
             "VEN-RECORD-UNKNOWN",
             f"{name} is neither a repeat group nor the id of one trial",
             where={"name": name},
-            hint="`venturi ls` lists trials; `venturi rank --by KEY` compares the values of a key",
+            hint=_instead(repository, name),
         ) from error
+
+
+def _instead(repository: TrialRepository, name: str) -> str:
+    """Return how to compare settings, if `name` is the value of one, else how to find trials."""
+    found = sa.select(CONFIGURATION.c.key).where(CONFIGURATION.c.text == name).limit(1)
+    with repository.reading() as connection:
+        key = connection.execute(found).scalar()
+    if key is None:
+        return "`venturi ls` lists trials; `venturi rank --by KEY` compares the values of a key"
+    option = shlex.quote(name)
+    return (
+        f"{name} is a value of {key}: `venturi rank --by {key}` ranks its values, and "
+        f"`venturi effect {key} --baseline {option}` compares the others with {name}"
+    )

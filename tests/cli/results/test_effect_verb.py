@@ -159,3 +159,12 @@ def test_a_wrong_question_says_what_to_ask(wrong: tuple[str, ...]) -> None:
         run("effect", *wrong)
     assert error.value.code == "VEN-QUERY-VALUE"
     assert error.value.hint
+
+
+@pytest.mark.usefixtures("home")
+def test_compare_with_values_of_a_setting_names_the_verbs_for_them() -> None:
+    with pytest.raises(VenturiError) as error:
+        run("compare", "HDD", "SSD")
+    assert error.value.code == "VEN-RECORD-UNKNOWN"
+    assert "HDD is a value of disk: `venturi rank --by disk`" in error.value.hint
+    assert "`venturi effect disk --baseline HDD`" in error.value.hint

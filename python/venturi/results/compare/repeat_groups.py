@@ -214,7 +214,9 @@ def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
             "VEN-COMPARE-GROUPS",
             "the groups ran different workloads: " + ", ".join(dict.fromkeys(names)),
             where={"workloads": list(workloads), "versions": list(versions)},
-            hint="measure a workload again after its definition has changed",
+            hint="`venturi compare --why ID ID` explains how two different jobs differ"
+            if len(workloads) > 1
+            else "measure a workload again after its definition has changed",
         )
 
 
