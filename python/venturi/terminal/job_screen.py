@@ -10,6 +10,7 @@ from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import Diagnosis, Finding
 from venturi.jobs.failures.meanings import FailureMeaning
 from venturi.jobs.failures.messages import headline as cause_line
+from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
 from venturi.jobs.stages.stage import Analysis, WastedTime
@@ -23,6 +24,8 @@ _NO_REASON = "no reason is recorded"
 _PARTS_MAX = 6  # with all the others as one
 _BAR = 20
 _LEAST_SHARE = 0.005
+_WAITS = 0.2  # of the time: from here on its possible causes are listed
+_OFF_CPU = "too few cores, other programs on the host, or memory pressure"
 _NAME = 26
 _SAYS_LINES = 3
 _MUCH = 7  # lines about a failure: the finding below gets fewer
@@ -49,7 +52,7 @@ def job_screen(
     ]
     findings = [*_findings(found, trial.state, len(failure))]
     if not found.findings:
-        findings += _block(_sentence(analysis.verdict.sentence), "  ", 3)
+        findings += _block(_sentence(analysis.verdict.sentence), "  ", 5)
     if findings:
         lines += [*findings, Paragraph("")]
     parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
@@ -182,7 +185,8 @@ def _time(analysis: Analysis, parts_max: int) -> Iterator[Paragraph]:
         name = "driver" if part in ON_DRIVER else WORDS[part]
         parts[name] = parts.get(name, 0.0) + share
     longest = sorted(parts.items(), key=lambda each: -each[1])
-    shown = [each for each in longest[: parts_max - 1] if each[1] >= _LEAST_SHARE]
+    waits = parts.get(WORDS[TO_COMPUTE], 0.0) >= _WAITS and parts_max > 3
+    shown = [each for each in longest[: parts_max - 1 - waits] if each[1] >= _LEAST_SHARE]
     rest = 1 - sum(share for _, share in shown)
     if rest >= _LEAST_SHARE:
         shown.append(("other", rest))
@@ -191,6 +195,8 @@ def _time(analysis: Analysis, parts_max: int) -> Iterator[Paragraph]:
         time = format_duration(share * of_s)
         label = f"{shorten_to(name, _NAME):{_NAME}}"
         yield Paragraph(f"    {label}  {_bar(share):{_BAR}}  {time:>10}  {share:>4.0%}")
+    if waits:
+        yield Paragraph(f"    off-CPU: {_OFF_CPU}", "dim")
 
 
 def _bar(share: float) -> str:

@@ -22,6 +22,11 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
     yield Paragraph(headline(trial), "bold")
     if trial.failure is not None:
         yield Paragraph(f"{trial.failure.message} [{trial.failure.code}]", indent=2)
+    if trial.warnings:
+        first = trial.warnings[0]
+        more = len(trial.warnings) - 1
+        text = f"Warning: {first.message}" + (f" (and {more} more)" if more else "")
+        yield Paragraph(text, "yellow", 2)
     for verdict in verdicts(trial):
         yield Paragraph(f"{verdict.subject}: {verdict.text}", indent=2)
     yield Paragraph("")
@@ -33,12 +38,6 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
         yield rates(trial, names)
         yield Paragraph("")
     yield pairs(_facts(trial, samples=names is None))
-    if trial.warnings:
-        first = trial.warnings[0]
-        more = len(trial.warnings) - 1
-        yield Paragraph(
-            f"\nWarning: {first.message}" + (f" (and {more} more)" if more else ""), "yellow"
-        )
 
 
 def headline(trial: Trial) -> str:

@@ -20,7 +20,7 @@ from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.job_account import NOT_RECORDED
-from venturi.record.trial import Cluster, Link, Sample, Trial
+from venturi.record.trial import Cluster, Link, Sample, State, Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal import several_hosts
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table, table_of
@@ -123,7 +123,12 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
         from venturi.terminal.job_screen import job_screen
 
         show(*job_screen(trial, job.account, job.analysis, job.diagnosis))
-        next_step(f"after the fix, venturi compare --why {id_} NEW_ID")
+        if trial.state is State.INTERRUPTED:
+            next_step("if the job has ended since, import its log again", "venturi import LOG")
+        elif job.diagnosis.findings or trial.state is State.FAILED:
+            next_step("import the job again after the fix", f"venturi compare --why {id_} NEW_ID")
+        else:
+            next_step("see if more or fewer cores would help", f"venturi show {id_} --slots")
     else:
         show(*trial_screen(trial))
         next_step(f"venturi show {id_} --all")
