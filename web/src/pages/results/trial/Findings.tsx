@@ -1,6 +1,8 @@
 // A job's findings, its wasted work, its executors, and the use of its cores.
+import { Link } from "wouter";
 import { exported } from "../../../data";
 import { bytes, count, duration, percent, sentence, three } from "../../../format";
+import { PAGES } from "../../../generated/pages";
 import type { CoreTime, Finding, JobData } from "../../../generated/types";
 import { Folded, reveal } from "../../../parts/Sections";
 import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
@@ -131,6 +133,13 @@ export function Findings({ data }: { data: JobData }) {
             ))}
           </ol>
         </details>
+      )}
+      {first.length > 0 && !exported && (
+        <p>
+          Next: apply the first fix and run the job, import its new log with{" "}
+          <code>venturi import LOG</code>, then{" "}
+          <Link href={PAGES.jobs.path}>compare both jobs</Link>.
+        </p>
       )}
       {overlap !== null && <p className="aside">{sentence(overlap)}</p>}
       {unseen.map((text) => (

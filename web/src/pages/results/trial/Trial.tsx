@@ -236,25 +236,21 @@ function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
         </span>
         <span className="note">{trial.state}</span>
       </li>
-      <li>
-        <span className="label">Input</span>
-        <span className="value">
-          {workload.input_bytes === null ? (workload.scale ?? "—") : bytes(workload.input_bytes)}
-        </span>
-        <span className="note">
-          {workload.input_bytes !== null
-            ? workload.scale
-            : workload.scale === null
-              ? "not recorded"
-              : "scale"}
-        </span>
-      </li>
+      {(workload.input_bytes !== null || workload.scale !== null) && (
+        <li>
+          <span className="label">Input</span>
+          <span className="value">
+            {workload.input_bytes === null ? workload.scale : bytes(workload.input_bytes)}
+          </span>
+          <span className="note">{workload.input_bytes === null ? "scale" : workload.scale}</span>
+        </li>
+      )}
       <li>
         <span className="label">Hosts</span>
         <span className="value">{count(cluster.hosts.length)}</span>
         <span className="note">
           {cluster.name === null || exported ? (
-            (cluster.name ?? cluster.instance_type ?? "no instance type")
+            (cluster.name ?? cluster.instance_type)
           ) : (
             <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
               {cluster.name}
@@ -275,11 +271,13 @@ function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
           </span>
         </li>
       )}
-      <li>
-        <span className="label">Repetition</span>
-        <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
-        <span className="note">{detail.siblings.length + 1} in the repeat group</span>
-      </li>
+      {(trial.warm_up || detail.siblings.length > 0) && (
+        <li>
+          <span className="label">Repetition</span>
+          <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
+          <span className="note">{detail.siblings.length + 1} in the repeat group</span>
+        </li>
+      )}
     </ul>
   );
 }
