@@ -167,8 +167,12 @@ curves: setup ## Foretell points left out of public and simulated curves (docs/m
 verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
 	$(PY) -m benchmarks.models.verdicts
 
-faults: setup ## Plant faults in ten Spark programs and compare what is found (docs/studies/diagnosis.md)
-	$(PY) -m benchmarks.diagnosis
+.tools/spark-3.5/.installed: $(UV)
+	$(UV) pip install --quiet --python $(PY) --target .tools/spark-3.5 pyspark==3.5.9
+	@touch $@
+
+faults: setup .tools/spark-3.5/.installed ## Plant causes in Spark programs and compare what is found (docs/studies/diagnosis.md)
+	$(PY) -m benchmarks.diagnosis $(NAMES) --spark .tools/spark-3.5 --results benchmarks/results/faults.json --page docs/studies/diagnosis.md
 
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py

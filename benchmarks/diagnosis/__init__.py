@@ -1,1 +1,1 @@
-"""Ten Spark programs with one planted fault each, and Venturi's findings in their logs."""
+"""Spark programs with one planted cause of slowness each, and Venturi's findings in their logs."""

@@ -1,107 +1,71 @@
-"""`python -m benchmarks.diagnosis`: ten Spark programs, each with and without a planted fault.
+"""`python -m benchmarks.diagnosis`: Spark programs with and without a planted cause of slowness.
 
-Each runs in its own process, and Venturi's first finding in its log is compared with the planted
-fault; without a fault, no finding may exceed a tenth of the time. Then the advice is followed: with
-the settings of the first finding or, where the program has to change, with the program without the
-fault. The time saved is compared with the predicted one. All run in turn, `--repeats` times;
-figures are medians. `--keep` writes the first logs, trimmed, in the form of `tests/data/spark`;
-`--page` writes the table of this version of Spark into docs/studies/diagnosis.md. Programs can be
-run in parts: the rows of the others stay.
+Each program runs in two variants that differ in the planted cause alone. Venturi diagnoses both
+logs: the first finding should name the cause, and in the fixed program no finding should. The time
+saved is compared with the promised one. The logs stay in the folder `--logs`, so that an
+interrupted run goes on where it stopped, and changed rules need no new runs.
 
-The version is that of the imported pyspark. For a different one, `pip install --target FOLDER
-pyspark==VERSION`, and then `PYTHONPATH=FOLDER python -m benchmarks.diagnosis`.
+The programs run with the installed pyspark, and with those in the folders `--spark`, made by `pip
+install --target FOLDER pyspark==VERSION`. `--page` writes the tables into docs/studies/diagnosis.md.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 
 import click
-import pyspark
 
-from benchmarks.diagnosis.programs import PROGRAMS
-from benchmarks.diagnosis.runs import DiagnosedLog, looked_at
+from benchmarks.diagnosis.figures import HEAD, Pair, pair_of, row, summary
+from benchmarks.diagnosis.program import VARIANTS, files
+from benchmarks.diagnosis.runs import LOGS, Programs
 from benchmarks.into_page import write_table
-
-KINDS = ("faulty", "sound")
-MOST = 0.1  # of the time, where nothing was planted
-LEAST = 0.5  # of the predicted saving
-HEAD = (
-    "| program | | elapsed | by others | without a cause | waiting | queued | first finding "
-    "| promised | saved | right |",
-    "|---|---|--:|--:|--:|--:|--:|---|--:|--:|---|",
-)
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice(tuple(PROGRAMS)))
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--keep", type=click.Path(path_type=Path), help="A folder for the trimmed logs.")
-@click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
-def main(names: tuple[str, ...], repeats: int, keep: Path | None, page: Path | None) -> None:
-    """Runs the programs, or those named, and prints what was found; status 1 if it is wrong."""
-    click.echo("\n".join(HEAD))
-    wrong = False
-    for name in names or PROGRAMS:
-        rows = []
-        for row, right in _program(name, repeats, keep):
-            click.echo(row)
-            rows.append(row)
-            wrong |= not right
+@click.argument("names", nargs=-1, type=click.Choice(tuple(files())))
+@click.option("--spark", "sparks", multiple=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--logs", type=click.Path(path_type=Path), default=LOGS)
+@click.option("--again", is_flag=True, help="Run programs whose logs exist, too.")
+@click.option("--read-only", is_flag=True, help="Diagnose existing logs, and run nothing.")
+@click.option("--results", type=click.Path(path_type=Path), help="Update this JSON file.")
+@click.option(
+    "--page", type=click.Path(path_type=Path, exists=True), help="Write the tables there."
+)
+def main(
+    names: tuple[str, ...],
+    *,
+    sparks: tuple[Path, ...],
+    logs: Path,
+    results: Path | None,
+    page: Path | None,
+    again: bool,
+    read_only: bool,
+) -> None:
+    """Run the programs, or those named, on each Spark, and print what is found."""
+    for spark in (None, *sparks):
+        programs, pairs = Programs(logs, spark), []
+        for name in names or files():
+            there = [programs.log_of(name, variant) for variant in VARIANTS]
+            if read_only and not all(log.exists() for log in there):
+                continue
+            for log in there if again else ():
+                log.unlink(missing_ok=True)
+            pairs.append(pair_of(name, *(programs.diagnosed(name, each) for each in VARIANTS)))
+            click.echo(f"{name}, Spark {programs.version}: {pairs[-1]}")
+        click.echo("\n".join(summary(pairs)))
+        if results is not None:
+            _store(results, programs.version, pairs)
         if page is not None:
-            write_table(page, f"faults, Spark {pyspark.__version__}", HEAD, rows)
-    sys.exit(wrong)
+            write_table(page, f"faults, Spark {programs.version}", HEAD, map(row, pairs))
 
 
-def _program(name: str, repeats: int, keep: Path | None) -> Iterator[tuple[str, bool]]:
-    """Run a program in all ways; return a row for each, and whether the results are as expected."""
-    faulty: list[DiagnosedLog] = []
-    sound: list[DiagnosedLog] = []
-    mended: list[DiagnosedLog] = []
-    for n in range(repeats):
-        for kind, found in zip(KINDS, (faulty, sound), strict=True):
-            log = None if keep is None or n else keep / f"{name}-{kind}.zstd"
-            found.append(looked_at(name, kind, keep=log))
-        first = next(iter(faulty[0].diagnosis.findings), None)
-        if first is not None and first.settings:
-            mended.append(looked_at(name, "faulty", first.settings))
-    before_s, after_s = (median(each.elapsed_s for each in of) for of in (faulty, mended or sound))
-    promised_s = median(
-        each.diagnosis.findings[0].saves_s if each.diagnosis.findings else 0.0 for each in faulty
-    )
-    saved_s = before_s - after_s
-    planted = all(_first(each) == PROGRAMS[name].finding for each in faulty)
-    kept = planted and saved_s >= LEAST * promised_s > 0
-    clean = all(each.share <= MOST for of in sound for each in of.diagnosis.findings)
-    yield _row(name, "faulty", faulty, (f"{promised_s:.1f} s", f"{saved_s:.1f} s"), kept), kept
-    yield _row(name, "sound", sound, ("-", "-"), clean), clean
-    if mended:
-        yield _row(name, "settings made", mended, ("-", "-"), None), True
-
-
-def _first(looked: DiagnosedLog) -> str:
-    return next((each.rule for each in looked.diagnosis.findings), "none")
-
-
-def _row(
-    name: str, kind: str, found: Sequence[DiagnosedLog], saved: tuple[str, str], right: bool | None
-) -> str:
-    elapsed_s, *shares = (
-        median(getattr(each, what) for each in found)
-        for what in ("elapsed_s", "others", "without_cause", "waiting")
-    )
-    queued = [each.queued for each in found if each.queued is not None]
-    shares += [median(queued)] if queued else []
-    firsts = ", ".join(sorted({_first(each) for each in found}))
-    said = "-" if right is None else "yes" if right else "NO"
-    told = " | ".join([*(f"{share:.0%}" for share in shares), *([] if queued else ["-"])])
-    return (
-        f"| {name} | {kind} | {elapsed_s:.1f} s | {told} | {firsts} | {saved[0]} | {saved[1]} "
-        f"| {said} |"
-    )
+def _store(file: Path, version: str, pairs: Sequence[Pair]) -> None:
+    """Replace the results of these programs in `file`; others stay."""
+    stored = json.loads(file.read_text(encoding="ascii")) if file.exists() else {}
+    stored.setdefault(version, {}).update({pair.name: pair.stored() for pair in pairs})
+    file.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from statistics import median
 
 import click
 
-from benchmarks.diagnosis.programs import LOCAL, PROGRAMS
-from benchmarks.diagnosis.runs import DiagnosedLog, looked_at
+from benchmarks.diagnosis.program import FAULTY, FIXED, LOCAL, files, load
+from benchmarks.diagnosis.runs import LOGS, DiagnosedLog, Programs
 from benchmarks.into_page import write_table
 from venturi.jobs.whatif.outlook import outlooks
 
@@ -28,7 +28,7 @@ HEAD = (
     "| program | recorded on | measured there | on | predicted | measured | error | by others |",
     "|---|--:|--:|--:|--:|--:|--:|--:|",
 )
-NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LOCAL)
+NAMES = tuple(name for name in files() if load(name).master == LOCAL)
 
 
 @click.command()
@@ -36,20 +36,28 @@ NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LO
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--bound", is_flag=True, help="To as many cores as there are slots.")
 @click.option("--faulty", is_flag=True, help="The programs with their fault.")
+@click.option("--logs", type=click.Path(path_type=Path), default=LOGS, help="For their input.")
 @click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
 def main(
-    names: tuple[str, ...], repeats: int, page: Path | None, *, bound: bool, faulty: bool
+    names: tuple[str, ...],
+    repeats: int,
+    logs: Path,
+    page: Path | None,
+    *,
+    bound: bool,
+    faulty: bool,
 ) -> None:
     """Run all programs, or those named, and print how far predictions are from measurements."""
     click.echo("\n".join(HEAD))
     errors = []
+    programs = Programs(logs)
     for name in names or NAMES:
         runs: dict[int, list[DiagnosedLog]] = {cores: [] for cores in CORES}
         for _ in range(repeats):
             for cores, found in runs.items():
                 chosen = {"spark.master": f"local[{cores},4]", **PARTITIONS}
-                kind = "faulty" if faulty else "sound"
-                found.append(looked_at(name, kind, chosen, cores=cores if bound else None))
+                variant = FAULTY if faulty else FIXED
+                found.append(programs.measured(name, variant, chosen, cores if bound else None))
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
         rows = []
         for here, there in (CORES, CORES[::-1]):

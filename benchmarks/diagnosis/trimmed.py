@@ -1,4 +1,7 @@
-"""Logs without the parts that no finding uses, small enough for the tests' data."""
+"""`python -m benchmarks.diagnosis.trimmed LOG... FOLDER`: small logs for the tests' data.
+
+They lack the parts that no finding uses.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+from backports.zstd import compress, decompress
+
+_LEVEL = 19
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 _KEPT = frozenset(
     {
@@ -63,9 +70,20 @@ _PATH = re.compile(r"(?:file:)?/(?:[\w.=-]+/)+")
 _METRICS_OF_TASKS = "internal.metrics."
 
 
-def trimmed(log: Path) -> bytes:
-    """Return the used part of the lines of `log`; only the last plan of each query."""
-    events = [json.loads(line) for line in log.read_text().splitlines()]
+@click.command()
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("folder", type=click.Path(path_type=Path))
+def main(logs: tuple[Path, ...], folder: Path) -> None:
+    """Write the trimmed form of the compressed LOGS into FOLDER."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for log in logs:
+        text = decompress(log.read_bytes()).decode()
+        (folder / log.name).write_bytes(compress(trimmed(text), _LEVEL))
+
+
+def trimmed(log: str) -> bytes:
+    """Return the used part of the lines of a log; only the last plan of each query."""
+    events = [json.loads(line) for line in log.splitlines()]
     last = {
         event["executionId"]: event
         for event in events
@@ -122,3 +140,7 @@ def _accumulables(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             not of_task or each["Name"] in _TIMERS
         ):
             yield each
+
+
+if __name__ == "__main__":
+    main()

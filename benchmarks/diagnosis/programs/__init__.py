@@ -1,0 +1,1 @@
+"""Programs with one planted cause each: a folder per kind of cause, a file per program."""

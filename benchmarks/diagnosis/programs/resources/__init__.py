@@ -1,0 +1,1 @@
+"""Causes in executors, memory and failures."""

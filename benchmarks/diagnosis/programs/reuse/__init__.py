@@ -1,0 +1,1 @@
+"""Causes that do the same work again."""

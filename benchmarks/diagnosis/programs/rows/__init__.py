@@ -1,0 +1,1 @@
+"""Causes that multiply, compare or move rows."""

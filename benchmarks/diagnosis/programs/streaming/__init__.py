@@ -1,0 +1,1 @@
+"""Causes in streaming queries."""
