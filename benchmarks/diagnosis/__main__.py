@@ -5,8 +5,9 @@ logs: the first finding should name the cause, and in the fixed program no findi
 saved is compared with the promised one. The logs stay in the folder `--logs`, so that an
 interrupted run goes on where it stopped, and changed rules need no new runs.
 
-The programs run with the installed pyspark, and with those in the folders `--spark`, made by `pip
-install --target FOLDER pyspark==VERSION`. `--page` writes the tables into docs/studies/diagnosis.md.
+The programs run with the installed pyspark, and with those in the folders `--spark`, made by
+`pip install --target FOLDER pyspark==VERSION`. `--page` writes the tables into the study of
+docs/studies/diagnosis.md.
 """
 
 from __future__ import annotations

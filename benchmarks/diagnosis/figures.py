@@ -114,7 +114,7 @@ def summary(pairs: Sequence[Pair]) -> Iterator[str]:
     yield f"planted cause found in the fixed program: {', '.join(false) or 'none'}"
     yield f"findings in fixed programs: {others} in {n}"
     yield f"most time without a cause: {max(pair.without_cause for pair in pairs):.0%}"
-    quiet = [pair for pair in pairs if pair.promised_s and pair.others <= OTHERS]
+    quiet = [p for p in pairs if p.promised_s and p.promised_s[1] > 0 and p.others <= OTHERS]
     if quiet:
         held = sum(p.promised_s[0] <= p.saved_s <= p.promised_s[2] for p in quiet if p.promised_s)
         ratios = [pair.saved_s / pair.promised_s[1] for pair in quiet if pair.promised_s]

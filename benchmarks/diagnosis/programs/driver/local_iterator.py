@@ -17,4 +17,4 @@ def run(given: Run) -> None:
     assert sum(1 for _ in found) > 100
 
 
-PROGRAM = FaultyProgram(run, "one-task")
+PROGRAM = FaultyProgram(run, "tasks-in-turn")

@@ -9,6 +9,7 @@ from benchmarks.diagnosis.program import FaultyProgram, Run
 
 def run(given: Run) -> None:
     rows = given.spark.range(10_000)
+    assert rows.count() == 10_000
     columns = {f"c{n}": f.col("id") * n for n in range(350)}
     if given.faulty:
         for name, column in columns.items():

@@ -1,20 +1,20 @@
-"""Send a large table of the driver with the function of every task."""
+"""Send a large table of the driver with a function, which every task unpacks again."""
 
 from __future__ import annotations
+
+from pyspark.sql import functions as f
 
 from benchmarks.diagnosis.program import FaultyProgram, Run
 
 
 def run(given: Run) -> None:
-    context = given.spark.sparkContext
-    names = {n: f"name {n}" for n in range(700_000)}
-    rows = context.range(0, 4_000, numSlices=40)
+    names = {n: f"name {n}" for n in range(600_000)}
     if given.faulty:
-        found = rows.map(lambda n: len(names[n * 3]))
+        own = f.udf(lambda n: len(names[n * 3]), "long", useArrow=False)
     else:
-        table = context.broadcast(names)
-        found = rows.map(lambda n: len(table.value[n * 3]))
-    assert found.sum() > 0
+        table = given.spark.sparkContext.broadcast(names)
+        own = f.udf(lambda n: len(table.value[n * 3]), "long", useArrow=False)
+    given.spark.range(0, 40_000, 1, 40).agg(f.sum(own("id"))).collect()
 
 
-PROGRAM = FaultyProgram(run, "large-closure", "RDD")
+PROGRAM = FaultyProgram(run, "python-start")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pyspark.sql import functions as f
+
 from benchmarks.diagnosis.program import FaultyProgram, Run
 
 
 def run(given: Run) -> None:
-    rows = given.spark.sparkContext.range(0, 40_000, numSlices=400)
-    assert rows.map(lambda n: n * n % 7).sum() > 0
+    own = f.udf(lambda n: n * n % 7, "long", useArrow=False)
+    rows = given.spark.range(0, 40_000, 1, 300)
+    rows.agg(f.sum(own("id"))).collect()
 
 
-PROGRAM = FaultyProgram(run, "python-start", "RDD", faulty={"spark.python.worker.reuse": "false"})
+PROGRAM = FaultyProgram(run, "python-start", faulty={"spark.python.worker.reuse": "false"})

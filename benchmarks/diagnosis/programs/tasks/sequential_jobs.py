@@ -20,4 +20,4 @@ def run(given: Run) -> None:
         list(pool.map(job, range(10)))
 
 
-PROGRAM = FaultyProgram(run, "one-task")
+PROGRAM = FaultyProgram(run, "tasks-in-turn")
