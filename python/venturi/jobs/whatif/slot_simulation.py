@@ -8,11 +8,13 @@ moves to the first tasks on the simulated slots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 
 import numpy as np
+import numpy.typing as npt
 
 from venturi.jobs.stages.causes import Seconds
 from venturi.jobs.stages.path import StageSpan, waited_for
@@ -30,9 +32,11 @@ class SimulatedSchedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tasks:
+class StageTasks:
     """A stage's attempts in launch order without warm-up, the warm-up of the first tasks on a
     slot, and the time after the end of the last one.
+
+    `places` are the attempts' places among all tasks of the application.
     """
 
     lasting_s: tuple[float, ...]
@@ -40,6 +44,7 @@ class _Tasks:
     tail_s: float
     n_tasks: int
     """Attempts at one task are one after another."""
+    places: npt.NDArray[np.intp]
 
 
 class SlotSimulation:
@@ -63,9 +68,19 @@ class SlotSimulation:
         for span in ordered:
             self._after.setdefault(self._before[span.key], []).append(span)
         self._from_s, self._to_s = from_s, to_s
-        self._tasks = {span.key: _tasks(line, span, lasting_s) for span in ordered}
-        self.warm_s = sum(sum(tasks.lasting_s) for tasks in self._tasks.values())
+        self._have({span.key: _tasks(line, span, lasting_s) for span in ordered})
+
+    def _have(self, tasks: Mapping[Key, StageTasks]) -> None:
+        self.tasks = tasks
+        """The tasks of each stage, in order of submission."""
+        self.warm_s = sum(sum(each.lasting_s) for each in tasks.values())
         """The time of all tasks but their warm-up."""
+
+    def with_tasks(self, tasks: Mapping[Key, StageTasks]) -> SlotSimulation:
+        """The same stages with other tasks, such as those of larger data."""
+        other = copy(self)
+        other._have(tasks)
+        return other
 
     def on(self, slots: int) -> SimulatedSchedule:
         """The stages on `slots`."""
@@ -73,7 +88,7 @@ class SlotSimulation:
         places = {key: place for place, key in enumerate(ordered)}
         free = [(0.0, slot) for slot in range(slots)]
         had: dict[Key, dict[int, int]] = {
-            key: {} for key, tasks in self._tasks.items() if tasks.more_s
+            key: {} for key, tasks in self.tasks.items() if tasks.more_s
         }
         task_s = self.warm_s
         waiting: list[tuple[float, int]] = []
@@ -84,7 +99,7 @@ class SlotSimulation:
             """Starts the stages that waited for a stage."""
             for span in self._after.get(key, ()):
                 at_s = self._begins_s(span, ends)
-                tasks = self._tasks[span.key]
+                tasks = self.tasks[span.key]
                 if tasks.lasting_s:
                     heappush(waiting, (at_s, places[span.key]))
                 else:
@@ -102,7 +117,7 @@ class SlotSimulation:
             while waiting and waiting[0][0] <= free[0][0]:
                 heappush(ready, heappop(waiting)[1])
             key = ordered[ready[0]]
-            tasks = self._tasks[key]
+            tasks = self.tasks[key]
             free_s, slot = free[0]
             end_s = free_s + tasks.lasting_s[done[key]]
             if key in had and (place := had[key].get(slot, 0)) < len(tasks.more_s):
@@ -126,7 +141,7 @@ class SlotSimulation:
         finished: list[Seconds] = []
         # In this order each comes after what it waited for.
         for span in sorted(self._spans.values(), key=lambda span: (span.to_s, span.key)):
-            tasks = self._tasks[span.key]
+            tasks = self.tasks[span.key]
             at_s = self._begins_s(span, ends)
             launched.append(np.full(tasks.n_tasks, at_s))
             first_s = tasks.more_s[0] if tasks.more_s else 0.0
@@ -148,7 +163,7 @@ class SlotSimulation:
         return max(ends[final.key] + max(self._to_s - final.to_s, 0.0), *ends.values())
 
 
-def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
+def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> StageTasks:
     """The tasks of a stage; `lasting_s` covers all tasks of the application.
 
     Leaves out copies that lost to another attempt. A stage without tasks takes its own recorded
@@ -159,7 +174,7 @@ def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
     times = tasks.times.at(here)
     kept = ~np.isnan(times.elapsed_s) & ~(tasks.speculative[here] & ~tasks.succeeded[here])
     if not kept.any():
-        return _Tasks((), (), span.to_s - span.from_s, 0)
+        return StageTasks((), (), span.to_s - span.from_s, 0, np.empty(0, np.intp))
     order = np.argsort(times.launched_s[kept], kind="stable")
     tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
     executors = tasks.executors[here][kept]
@@ -168,4 +183,5 @@ def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
         lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept]
     )
     n_tasks = len(np.unique(tasks.index[here][kept]))
-    return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s, n_tasks)
+    places = here.start + np.flatnonzero(kept)[order]
+    return StageTasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s, n_tasks, places)
