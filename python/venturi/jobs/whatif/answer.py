@@ -1,0 +1,279 @@
+"""Answers to what-if questions about a recorded job: its time and cost on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from venturi.core.errors import VenturiError
+from venturi.core.units import SECONDS_PER_HOUR
+from venturi.jobs.stages.memory import is_local
+from venturi.jobs.stages.path import without_stage_s
+from venturi.jobs.stages.stage import label_of
+from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.jobs.whatif.changes import MEMORY, JobChanges, codec_change
+from venturi.jobs.whatif.demand import JobDemand, demand_of
+from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, StageEffects
+from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
+from venturi.jobs.whatif.setup import Setup, recorded_setup, target_setup
+from venturi.jobs.whatif.task_plan import split_rules, task_plan
+from venturi.jobs.whatif.uncertainty import (
+    EXTRAPOLATED,
+    CapacityEffect,
+    capacity_effects,
+    interval,
+)
+from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.dataflow import Bounds
+from venturi.machines.cost.price import billed, metered, one_currency
+from venturi.record.job_account import load
+from venturi.record.trial import State, Trial
+
+if TYPE_CHECKING:
+    from venturi.record.store.repository import TrialRepository
+
+REPLAY, AMDAHL, PROPORTIONAL = "recorded replay", "Amdahl's law", "proportional to slots"
+BASELINES: Mapping[str, str] = {
+    REPLAY: "recorded task times on the new slots, as Sparklens does",
+    AMDAHL: "driver time stays, task time is divided evenly",
+    PROPORTIONAL: "the whole time by the number of slots",
+}
+"""Simpler predictions that are shown next to the model's; none knows about hardware or data."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagePrediction:
+    """A stage alone on all slots, before and after; `limit` is its bottleneck then."""
+
+    stage: str
+    name: str
+    before_s: float
+    after_s: float
+    tasks_before: int
+    tasks_after: int
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfPrediction:
+    """A job on a setup. `usd` is None if `unpriced` says why; bounds are 90 % intervals.
+
+    `limits` divides the time by bottleneck, the largest first. `assumes` lists the other
+    assumptions. `extrapolated`: a change is beyond 4 times the recorded size.
+    """
+
+    name: str
+    hosts: int
+    executors: int
+    slots: int
+    time_s: Bounds
+    usd: Bounds | None
+    unpriced: str
+    core_hours: float
+    limits: Mapping[str, float]
+    baselines_s: Mapping[str, float]
+    rests_on: tuple[CapacityEffect, ...]
+    assumes: tuple[str, ...]
+    extrapolated: bool
+    stages: tuple[StagePrediction, ...] = ()
+
+    @property
+    def limit(self) -> str:
+        """The bottleneck that takes most of the time."""
+        return next(iter(self.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfAnswer:
+    """The recorded job `today`, and predictions for each target in question.
+
+    `replay_error` is how far the replay of the recorded job is from its time, as a share.
+    """
+
+    trial: str
+    job: str
+    today: WhatIfPrediction
+    targets: tuple[WhatIfPrediction, ...]
+    not_modeled: tuple[str, ...]
+    replay_error: float
+
+
+class RecordedJob:
+    """A recorded job that questions can be asked about; loads and checks it once."""
+
+    def __init__(
+        self, repository: TrialRepository, trial: Trial, ran_on: InstanceType | None = None
+    ) -> None:
+        self.trial, self.ran_on = trial, ran_on
+        if trial.state is not State.SUCCEEDED:
+            raise _refused(trial, f"it ended as {trial.state.value}", "give a trial that succeeded")
+        if not any(each.name == "job-account.json" for each in trial.artifacts):
+            raise _refused(
+                trial,
+                "no event log is kept with it",
+                "import one: venturi import spark-eventlog FILE",
+            )
+        self.line: Timeline = timeline(load(repository, trial))
+        if (reason := why_unpredictable(self.line, MOST_TASKS)) is not None:
+            raise _refused(trial, reason, "give the event log of a Spark application that ended")
+        self.demand: JobDemand = demand_of(self.line)
+        if not len(self.demand.starts) or not self.demand.recorded.warm_s:
+            raise _refused(trial, "no task has a recorded time", "give a job that ran tasks")
+        self._rules = split_rules(self.demand)
+        self.setup: Setup = recorded_setup(self.line, trial, ran_on)
+        self.settings: Mapping[str, str] = self.line.account.configuration
+
+    def model(self, changes: JobChanges, target: Setup) -> JobModel:
+        """The model of the job with `changes` on `target`."""
+        settings = self.settings, {**self.settings, **changes.settings}
+        slots = self.setup.slots, target.slots
+        plan = task_plan(self.demand, self._rules, changes.data, slots, settings)
+        fraction = float(self.settings.get("spark.memory.fraction") or 0.6)
+        codecs, _ = codec_change(self.settings, changes.settings)
+        return JobModel(ModeledJob(self.demand, plan, codecs, fraction), self.setup)
+
+    def target(self, changes: JobChanges) -> Setup:
+        """The setup after `changes`."""
+        return target_setup(self.setup, changes.setup, self.ran_on)
+
+    def predict(
+        self, changes: JobChanges, target: Setup | None = None, *, baselines: bool = True
+    ) -> WhatIfPrediction:
+        """The prediction for `changes`, by replay."""
+        target = target or self.target(changes)
+        model = self.model(changes, target)
+        time_s, effects = model.time_s(target)
+        rests_on = capacity_effects(model, target)
+        distances = _distances(self.setup, target, changes)
+        bounds = interval(time_s, distances, rests_on, model.rough_s(target))
+        usd, unpriced = _cost(target, bounds)
+        return WhatIfPrediction(
+            target.name,
+            target.hosts,
+            target.executors,
+            target.slots,
+            bounds,
+            usd,
+            unpriced,
+            target.slots * target.task_cpus * time_s / SECONDS_PER_HOUR,
+            _limits(model, effects, target),
+            self._baselines(target.slots) if baselines else {},
+            rests_on,
+            (*model.plan.assumes, *self._assumes(changes)),
+            any(not 1 / EXTRAPOLATED <= each <= EXTRAPOLATED for each in distances.values()),
+            _stages(model, effects, target),
+        )
+
+    def today(self) -> WhatIfPrediction:
+        """The job as recorded, on the model's terms."""
+        found = self.predict(JobChanges(), self.setup, baselines=False)
+        return replace(found, rests_on=(), assumes=())
+
+    def _baselines(self, slots: int) -> dict[str, float]:
+        assert self.line.elapsed_s is not None
+        elapsed_s = self.line.elapsed_s
+        serial_s = without_stage_s(list(self.line.spans.values()), elapsed_s)
+        return {
+            REPLAY: self.demand.replayed_s(slots),
+            AMDAHL: serial_s + (elapsed_s - serial_s) * self.setup.slots / slots,
+            PROPORTIONAL: elapsed_s * self.setup.slots / slots,
+        }
+
+    def _assumes(self, changes: JobChanges) -> Iterable[str]:
+        account = self.line.account
+        memory = "spark.driver.memory" if is_local(account) else MEMORY
+        if memory not in account.configuration and MEMORY not in changes.settings:
+            yield f"the log doesn't set {memory}: Spark's default of 1 GiB"
+        if changes.data != 1:
+            yield "work grows in proportion to the data; joins may grow faster"
+        if changes.setup.type is not None:
+            yield "starting the machines isn't included; the driver is as fast as recorded"
+        if self.demand.lacks:
+            yield f"not in the log, counted as 0: {', '.join(self.demand.lacks)}"
+
+
+def answer(job: RecordedJob, changes: Sequence[JobChanges]) -> WhatIfAnswer:
+    """The answer for each of `changes`."""
+    model = job.model(JobChanges(), job.setup)
+    not_modeled = dict.fromkeys(each for change in changes for each in change.not_modeled)
+    return WhatIfAnswer(
+        job.trial.id,
+        job.line.account.application.name,
+        job.today(),
+        tuple(job.predict(each) for each in changes),
+        tuple(not_modeled),
+        model.replay_error,
+    )
+
+
+def _refused(trial: Trial, why: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-MODEL-INPUT",
+        f"can't predict trial {trial.id} on other machines: {why}",
+        where={"trial": trial.id},
+        hint=hint,
+    )
+
+
+def _distances(recorded: Setup, target: Setup, changes: JobChanges) -> dict[str, float]:
+    """The factor of each kind of change; kinds that don't change are left out."""
+    found = {}
+    if target.slots != recorded.slots:
+        found["slots"] = target.slots / recorded.slots
+    if changes.data != 1:
+        found["data"] = changes.data
+    change = changes.setup
+    if any((change.type, change.disk, change.network_bytes_per_s)):
+        found["machines"] = 1.0
+    if changes.settings or change.heap_bytes:
+        found["settings"] = 1.0
+    return found
+
+
+def _cost(setup: Setup, time_s: Bounds) -> tuple[Bounds | None, str]:
+    if setup.tariff is None:
+        return None, setup.unpriced
+    if setup.tariff.currency != "USD":
+        one_currency([setup.tariff.currency, "USD"])
+    amounts = []
+    for each in (time_s.value, time_s.low, time_s.high):
+        paid = billed(setup.tariff, each, setup.hosts)
+        amounts.append(metered(setup.tariff, each, setup.hosts) if paid is None else paid)
+    return Bounds(*amounts), ""
+
+
+def _limits(model: JobModel, effects: StageEffects, target: Setup) -> dict[str, float]:
+    """Shares of the time by bottleneck, the largest first; the driver's is one."""
+    shares = {DRIVER: model.serial_s}
+    limits = model.limits(effects, target)
+    # Of stages that overlap, each takes its part of the slots.
+    for limit, alone_s, task_s in zip(limits, effects.stage_s, effects.task_s, strict=True):
+        part = alone_s if limit == LONGEST else task_s / target.slots
+        shares[limit] = shares.get(limit, 0.0) + float(part)
+    whole = sum(shares.values()) or 1.0
+    ordered = sorted(shares.items(), key=lambda each: -each[1])
+    return {name: time_s / whole for name, time_s in ordered if time_s > 0}
+
+
+def _stages(model: JobModel, effects: StageEffects, target: Setup) -> tuple[StagePrediction, ...]:
+    demand = model.demand
+    names = {(row[0], row[1]): row[2] for row in demand.line.account.stages.rows()}
+    before = model.recorded_s
+    limits = model.limits(effects, target)
+    counts = np.diff(demand.starts), np.diff(model.plan.starts)
+    return tuple(
+        StagePrediction(
+            label_of(key),
+            demand.line.plans.name(key, names.get(key) or ""),
+            float(before[place]),
+            float(effects.stage_s[place]),
+            int(counts[0][place]),
+            int(counts[1][place]),
+            limits[place],
+        )
+        for place, key in enumerate(demand.keys)
+        if counts[0][place]
+    )
