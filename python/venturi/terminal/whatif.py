@@ -16,10 +16,10 @@ from venturi.terminal.advice import time_text
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 _LIMITS = {
-    DRIVER: "the driver",
-    LONGEST: "the longest task",
+    DRIVER: "driver",
+    LONGEST: "longest task",
     "fixed": "task overhead",
-    "waiting": "waiting for a core",
+    "waiting": "CPU wait",
 }
 _CAPACITIES = {"cpu": "CPU speed", "cores": "CPUs", "disk": "disk rate", "network": "network rate"}
 SHOWN_EFFECTS = 2
@@ -62,7 +62,7 @@ def sentence(answer: WhatIfAnswer) -> str:
     far = " (extrapolated)" if best.extrapolated else ""
     return (
         f"{best.name}: about {format_duration(best.time_s.value)}{cost}, {change}{far}; "
-        f"limited by {limit_text(best.limit)}"
+        f"limited by: {limit_text(best.limit)}"
     )
 
 
@@ -85,15 +85,16 @@ def _usd(amount: float) -> str:
 
 
 def _setups(today: WhatIfPrediction | None, targets: Sequence[WhatIfPrediction]) -> Table:
-    made = table("setup", "slots", "time", "cost", "limited by", prose=("limited by",))
+    made = table(
+        "setup", "slots", "time", "cost", "limited by", prose=("limited by",), spare=("slots",)
+    )
     for each in (*([today] if today else ()), *targets):
-        share = each.limits[each.limit]
         made.add(
             "today" if each is today else each.name,
             f"{each.slots:,}",
             time_text(each.time_s),
             cost_text(each.usd),
-            f"{limit_text(each.limit)} ({share:.0%})",
+            limit_text(each.limit),
         )
     made.notes.append(("time", "in brackets: 90 % interval"))
     if reason := next(

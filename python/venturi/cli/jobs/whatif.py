@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from venturi.jobs.whatif.answer import RecordedJob, WhatIfPrediction
     from venturi.jobs.whatif.changes import JobChanges
     from venturi.jobs.whatif.ranking import Objective
+    from venturi.record.trial import Trial
 
 _MOST_TARGETS = 6
 
@@ -128,8 +129,9 @@ def command(
     )
     changes = _changes(executors, cores_per_executor, (disk, network), data, settings)
     with open_repository() as repository:
-        ran_on = None if source is None else _type(found, source)
-        job = RecordedJob(repository, repository.get(id_), ran_on)
+        trial = repository.get(id_)
+        ran_on = _type(found, source) if source else _recorded_type(found, trial)
+        job = RecordedJob(repository, trial, ran_on)
         compared = [
             RecordedJob(repository, repository.get(each), ran_on) for each in (*others, *more)
         ]
@@ -153,8 +155,8 @@ def command(
     if as_json:
         print_json(found_answer)
         return
-    show(*whatif_lines(found_answer))
     next_step(f"venturi whatif {id_} --on current: the best machine types for this job")
+    show(*whatif_lines(found_answer))
 
 
 def _changes(
@@ -232,6 +234,12 @@ def _factor(text: str) -> float:
     return value
 
 
+def _recorded_type(catalogs: Iterable[Catalog], trial: Trial) -> InstanceType | None:
+    """The type that the trial's cluster names, if a catalog has it."""
+    name = trial.cluster.instance_type or ""
+    return next((each.types[name] for each in catalogs if name in each.types), None)
+
+
 def _type(catalogs: Iterable[Catalog], name: str) -> InstanceType:
     every = list(catalogs)
     catalog = next((each for each in every if name in each.types), every[0])
@@ -252,8 +260,8 @@ def _show_ranking(
     if as_json:
         print_json(found)
         return
+    next_step(f"venturi whatif {job.trial.id[-12:]} --on {_on(found.best[0])}: its stages")
     show(*ranking_lines(found, job.today()))
-    next_step(f"venturi whatif {job.trial.id} --on {_on(found.best[0])}: its stages")
 
 
 def _show_validation(job: RecordedJob, others: Sequence[RecordedJob], as_json: bool) -> None:

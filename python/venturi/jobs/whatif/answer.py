@@ -18,6 +18,7 @@ from venturi.jobs.whatif.changes import MEMORY, JobChanges, codec_change
 from venturi.jobs.whatif.demand import JobDemand, demand_of
 from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, StageEffects
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
+from venturi.jobs.whatif.probed import probed_capacities
 from venturi.jobs.whatif.setup import Setup, recorded_setup, target_setup
 from venturi.jobs.whatif.task_plan import split_rules, task_plan
 from venturi.jobs.whatif.uncertainty import (
@@ -123,7 +124,9 @@ class RecordedJob:
         if not len(self.demand.starts) or not self.demand.recorded.warm_s:
             raise _refused(trial, "no task has a recorded time", "give a job that ran tasks")
         self._rules = split_rules(self.demand)
-        self.setup: Setup = recorded_setup(self.line, trial, ran_on)
+        self.setup: Setup = recorded_setup(
+            self.line, trial, ran_on, probed_capacities(repository, trial)
+        )
         self.settings: Mapping[str, str] = self.line.account.configuration
 
     def model(self, changes: JobChanges, target: Setup) -> JobModel:

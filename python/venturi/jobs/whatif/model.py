@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ SPILL_BYTES_PER_CORE_S = 100e6
 _COMPRESSED = 0.4
 """Chosen by us: bytes on disk by bytes in memory of a spill, where none was recorded."""
 LONGEST, DRIVER = "longest task", "driver"
+_IDLE_CORES = 0.5
 _ALONE = 1.25
 """Chosen by us: so many times the even share of its tasks a stage takes that waits for one."""
 
@@ -336,11 +338,17 @@ def _crowding(use: Floats, source: Setup, target: Setup) -> Floats:
 
 
 def _oversubscribed(source: Setup, target: Setup) -> float:
-    """How waits for cores change: in proportion to the slots for each core."""
+    """How waits for cores change: by the square root of the slots for each core.
+
+    Even with a core for each slot, the threads of the JVM need some of their time. Below
+    `_IDLE_CORES` slots for each core, tasks don't wait for cores. Fitted to the pairs of one slot
+    and two in docs/studies/diagnosis.md.
+    """
     before, after = (
-        each.slots_per_host * each.task_cpus / each.cores.value for each in (source, target)
+        max(each.slots_per_host * each.task_cpus / each.cores.value, _IDLE_CORES)
+        for each in (source, target)
     )
-    return float(np.clip(after / before, 0.25, 4.0))
+    return sqrt(after / before)
 
 
 def codecs_of(table: Mapping[str, Mapping[str, float]], old: str, new: str) -> tuple[Codec, Codec]:

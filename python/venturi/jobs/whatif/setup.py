@@ -6,8 +6,10 @@ assumption with a wide range, and `measure` says which command would replace it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from venturi.core.errors import UsageError, VenturiError
@@ -89,8 +91,16 @@ def assumed(value: float, low: float, high: float, source: str) -> Quantity:
     return Quantity(value, low, high, ValueKind.ASSUMED, source)
 
 
-def recorded_setup(line: Timeline, trial: Trial, ran_on: InstanceType | None) -> Setup:
-    """The machines of a recorded job; `ran_on` is their type, if known."""
+def recorded_setup(
+    line: Timeline,
+    trial: Trial,
+    ran_on: InstanceType | None = None,
+    known: Mapping[str, Quantity] = MappingProxyType({}),
+) -> Setup:
+    """The machines of a recorded job.
+
+    `ran_on` is their type, and `known` has capacities that were measured there, which count more.
+    """
     account = line.account
     assert line.there is not None
     assert line.elapsed_s is not None
@@ -118,7 +128,9 @@ def recorded_setup(line: Timeline, trial: Trial, ran_on: InstanceType | None) ->
         heap_bytes=heap,
         unpriced="the recorded machine's type is unknown: add --from TYPE",
     )
-    return setup if ran_on is None else replace(_on_type(setup, ran_on, None), cpu=setup.cpu)
+    if ran_on is not None:
+        setup = replace(_on_type(setup, ran_on, None), cpu=setup.cpu)
+    return replace(setup, **known)
 
 
 def _cores(trial: Trial, used: float) -> Quantity:
@@ -256,6 +268,13 @@ def disk_given(text: str) -> Quantity:
     if text in _DISKS:
         value, low, high, what = _DISKS[text]
         return assumed(value, low, high, f"--disk {text} is {what}")
+    if not any(each.isdigit() for each in text):
+        raise UsageError(
+            "VEN-UNIT-SYNTAX",
+            f"--disk {text[:40]!r} is neither a class of disks nor a rate",
+            where={"option": "--disk", "value": text[:40]},
+            hint=f"write {', '.join(_DISKS)}, or a rate such as 900MB/s",
+        )
     return assumed(rate := positive_rate("--disk", text), 0.8 * rate, rate, f"--disk {text}")
 
 

@@ -1,0 +1,126 @@
+"""`venturi whatif`: a recorded job on other machines, settings and data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import into_pipe, on_terminal, venturi
+from venturi.core.settings import Settings
+
+SPARK = Path(__file__).parents[2] / "data/spark/4.3.0"
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, str]:
+    """A repository with a job, and the job's id."""
+    settings = Settings(tmp_path_factory.mktemp("whatif") / "home", None, None, allow_debug=False)
+    shown = on_terminal(settings, "import", str(SPARK / "faults/skewed-join-faulty.zstd"))
+    return settings, shown[0].rpartition(" ")[2]
+
+
+def asked(job: tuple[Settings, str], *options: str) -> Any:
+    settings, id_ = job
+    return json.loads("\n".join(into_pipe(settings, "whatif", id_, *options, "--json")))["data"]
+
+
+def test_first_screen_shows_today_and_the_target(job: tuple[Settings, str]) -> None:
+    settings, id_ = job
+    shown = on_terminal(settings, "whatif", id_, "--on", "i4i.4xlarge:8")
+    assert len(shown) <= 24
+    assert max(map(len, shown)) <= 80
+    assert len(shown[0].split()) <= 25
+    text = "\n".join(shown)
+    assert "today" in text
+    assert "i4i.4xlarge × 8" in text
+    assert "recorded replay" in text
+    assert "rests on" in text
+    assert shown[-1].startswith(("Next: ", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
+
+
+def test_cost_comes_from_the_catalog(job: tuple[Settings, str]) -> None:
+    found = asked(job, "--on", "i4i.4xlarge:8", "--from", "i4i.2xlarge")
+    (target,) = found["targets"]
+    # Eight nodes at $1.373 an hour, billed by the second and at least a minute.
+    assert target["usd"]["value"] == pytest.approx(
+        8 * 1.373 * max(60, target["time_s"]["value"]) / 3600
+    )
+    assert found["today"]["usd"]["value"] == pytest.approx(0.6865 * 60 / 3600, rel=0.01)
+    assert target["time_s"]["low"] < target["time_s"]["value"] < target["time_s"]["high"]
+    assert target["extrapolated"]
+
+
+def test_a_range_of_executors_is_tried_in_powers_of_two(job: tuple[Settings, str]) -> None:
+    found = asked(job, "--executors", "1..12")
+    assert [each["executors"] for each in found["targets"]] == [1, 2, 4, 8, 12]
+    times = [each["time_s"]["value"] for each in found["targets"]]
+    assert times == sorted(times, reverse=True)
+    assert times[0] == pytest.approx(found["today"]["time_s"]["value"])
+
+
+def test_settings_that_are_not_modeled_are_named(job: tuple[Settings, str]) -> None:
+    found = asked(job, "--set", "spark.io.compression.codec=brotli", "--set", "spark.foo=1")
+    assert found["not_modeled"] == ["spark.foo", "codec brotli"]
+    assert found["targets"][0]["time_s"]["value"] == pytest.approx(
+        found["today"]["time_s"]["value"]
+    )
+
+
+def test_ranking_meets_the_deadline_with_the_least_cost(job: tuple[Settings, str]) -> None:
+    cheap = asked(job, "--on", "current")
+    costs = [each["usd"]["value"] for each in cheap["best"]]
+    assert costs == sorted(costs)
+    fast = asked(job, "--on", "current", "--objective", "time")
+    assert fast["best"][0]["time_s"]["value"] <= cheap["best"][0]["time_s"]["value"]
+    due = asked(job, "--on", "current", "--deadline", "33s")
+    assert all(each["time_s"]["value"] <= 34 for each in due["best"])
+    assert due["late"] >= 0
+
+
+def test_a_job_predicts_itself(job: tuple[Settings, str]) -> None:
+    settings, id_ = job
+    found = asked(job, "--validate", id_)
+    (pair,) = found["pairs"]
+    assert pair["predicted"]["time_s"]["value"] == pytest.approx(pair["measured_s"])
+    assert set(pair["baseline_errors"]) == {
+        "recorded replay",
+        "Amdahl's law",
+        "proportional to slots",
+    }
+    shown = on_terminal(settings, "whatif", id_, "--validate", id_)
+    assert "Median error 0%" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--on", "i4i.4xlrge:8"), "did you mean i4i.4xlarge"),
+        (("--on", "i4i.4xlarge:8", "--cores-per-executor", "64"), "smaller than one executor"),
+        (("--network", "0Gbit"), "must be above 0"),
+        (("--disk", "floppy"), "neither a class of disks nor a rate"),
+        (("--data", "0x"), "not a factor above 0"),
+        (("--executors", "8..4"), "not a number above 0, or a range"),
+        (("--set", "spark.sql.shuffle.partitions=0"), "not a number above 0"),
+        (("--on", "current", "--deadline", "1s"), "no machine type can run"),
+        ((), "say what changes"),
+    ],
+)
+def test_bad_input_is_refused_with_a_way_out(
+    job: tuple[Settings, str], options: tuple[str, ...], problem: str
+) -> None:
+    settings, id_ = job
+    done = venturi("whatif", id_, *options, home=settings.home)
+    assert done.returncode in {1, 2}
+    assert problem in done.stderr
+
+
+@pytest.mark.parametrize("log", ["failedjob.log", "killed.log.inprogress"])
+def test_a_job_that_did_not_succeed_is_refused(log: str, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    shown = on_terminal(settings, "import", str(SPARK / log))
+    done = venturi("whatif", shown[0].rpartition(" ")[2], "--data", "2x", home=settings.home)
+    assert done.returncode == 1
+    assert "it ended as" in done.stderr
