@@ -130,7 +130,9 @@ def recorded_setup(
     )
     if ran_on is not None:
         setup = replace(_on_type(setup, ran_on, None), cpu=setup.cpu)
-    return replace(setup, **known)
+    return replace(
+        setup, disk=known.get("disk", setup.disk), network=known.get("network", setup.network)
+    )
 
 
 def _cores(trial: Trial, used: float) -> Quantity:

@@ -14,7 +14,15 @@ from venturi.jobs.whatif.changes import MODELED, JobChanges
 from venturi.jobs.whatif.setup import SetupChange
 
 _SAME_DATA = 0.02
-_OWN = ("spark.app.", "spark.driver.port", "spark.driver.host", "spark.eventLog.", "spark.master")
+_OWN = (
+    "spark.app.",
+    "spark.driver.port",
+    "spark.driver.host",
+    "spark.eventLog.",
+    "spark.local.dir",
+    "spark.master",
+    "spark.sql.warehouse.dir",
+)
 """Settings that differ between any two executions."""
 
 
