@@ -15,7 +15,8 @@ from datetime import date
 
 from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
-from venturi.machines.advice.hardware import Advice, HardwareRequest, advise
+from venturi.machines.advice.hardware import Advice, advise
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.job import sort_job

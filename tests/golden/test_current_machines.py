@@ -13,8 +13,9 @@ from datetime import date
 import pytest
 
 from venturi.core.quantity import ValueKind
-from venturi.machines.advice.hardware import HardwareRequest, advise, predict
+from venturi.machines.advice.hardware import advise, predict
 from venturi.machines.advice.option import least_nodes
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import DEFAULT, load_shipped
 from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.job import sort_job

@@ -10,8 +10,9 @@ from datetime import date
 import pytest
 
 from venturi.core.quantity import ValueKind
-from venturi.machines.advice.hardware import ClassAdvice, HardwareRequest, advise
-from venturi.machines.advice.option import Option, RuledOutReason, least_nodes
+from venturi.machines.advice.hardware import ClassAdvice, advise
+from venturi.machines.advice.option import AdviceObjective, Option, RuledOutReason, least_nodes
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.choices import Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
@@ -22,7 +23,13 @@ SORT = sort_job(100 * 10**12, exchange=Exchange.ALL)  # as the paper reckons
 
 
 def answer(network: NetworkChoice, **asked: object) -> ClassAdvice:
-    request = HardwareRequest(SORT, network=network, today=date(2015, 8, 27), **asked)  # type: ignore[arg-type]
+    request = HardwareRequest(
+        SORT,
+        network=network,
+        today=date(2015, 8, 27),
+        objective=AdviceObjective.CHEAPEST,
+        **asked,  # type: ignore[arg-type]
+    )
     return advise(request, [EC2]).classes[0]
 
 

@@ -77,6 +77,8 @@ def option(name: str, nodes: int | None = None) -> OptionRow:
             least_nodes=1,
             most_nodes=10_000,
             time_s=bounds(time),
+            startup_s=0.0,
+            cost_usd=bounds(cost),
             metered_usd=bounds(cost),
             billed_usd=bounds(count * price * math.ceil(time / 3600), 1, 1),
             phases=(
@@ -105,7 +107,7 @@ def with_frontier(options: Sequence[OptionRow]) -> tuple[OptionRow, ...]:
         def beaten(low: str, high: str) -> bool:
             return any(
                 getattr(other.option.time_s, high) < getattr(each.option.time_s, low)
-                and getattr(other.option.metered_usd, high) < getattr(each.option.metered_usd, low)
+                and getattr(other.option.cost_usd, high) < getattr(each.option.cost_usd, low)
                 for other in options
                 if other is not each
             )
@@ -174,7 +176,7 @@ def advice() -> AdvicePage:
     rows[0] = altered(
         replace(rows[0], chosen=True, note="the placement group is used"),
         time_s=Bounds(1010.3, 879.0, 1010.3),
-        metered_usd=Bounds(340.6, 299.4, 340.6),
+        cost_usd=Bounds(340.6, 299.4, 340.6),
     )
     rows[8] = altered(
         replace(rows[8], note="its network is known as a line rate only"), lower_bound=True
@@ -234,15 +236,16 @@ def advice_edge() -> AdvicePage:
             option("i2.8xlarge"),
             instance_type=f"x{place}.large",
             time_s=bounds(t, 0.8, 1.3),
-            metered_usd=bounds(c, 0.9, 1.1),
+            cost_usd=bounds(c, 0.9, 1.1),
         )
         for place in range(400)
         for t, c in [(10 ** noise.uniform(2, 5), 10 ** noise.uniform(1, 4))]
     ]
-    no_price = dict.fromkeys(("metered_usd", "billed_usd", "price_as_of"), NO_NETWORK.reason)
+    no_price = dict.fromkeys(("cost_usd", "price_as_of"), NO_NETWORK.reason)
     unknown = altered(
         option("m1.xlarge"),
         instance_type=LONG,
+        cost_usd=None,
         metered_usd=None,
         billed_usd=None,
         price_as_of=None,

@@ -7,7 +7,7 @@ from datetime import date
 
 from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
-from venturi.machines.advice.hardware import HardwareRequest
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.choices import Durability, Exchange
 from venturi.machines.cost.job import Job, sort_job

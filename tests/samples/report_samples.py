@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from venturi.machines.advice.hardware import HardwareRequest, advise
+from venturi.machines.advice.hardware import advise
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.job import sort_job
 from venturi.machines.cost.predict import (

@@ -52,7 +52,7 @@ def test_an_option_carries_its_ranges_its_kinds_and_the_age_of_its_price() -> No
     option = chosen["option"]
     assert (option["instance_type"], option["nodes"]) == ("i2.8xlarge", 178)
     assert option["time_s"] == {"value": 1010.3, "low": 879.0, "high": 1010.3}
-    assert option["metered_usd"] == {"value": 340.6, "low": 299.4, "high": 340.6}
+    assert option["cost_usd"] == {"value": 340.6, "low": 299.4, "high": 340.6}
     assert option["weakest"] == "advertised"
     assert (option["price_as_of"], option["price_is_stale"]) == ("2014-09-06", True)
 

@@ -12,18 +12,20 @@ from typing import Any
 
 from venturi.core.quantity import Quantity
 from venturi.core.units import format_duration, format_rate, format_usd
-from venturi.core.wording import count_of
+from venturi.core.wording import count_of, joined
 from venturi.machines.advice.decide import Measurement, ties_with_first
 from venturi.machines.advice.explain import Explanation, Sensitivity
-from venturi.machines.advice.hardware import Advice, ClassAdvice, HardwareRequest, nearest
+from venturi.machines.advice.hardware import Advice, ClassAdvice, nearest
 from venturi.machines.advice.option import AdviceObjective, Option, RuledOut
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.advice.suppositions import SPOT_LOSSES
+from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
-from venturi.machines.cost.job import Job
 from venturi.terminal.table import Paragraph, Table, TableCell, pairs, table_of
 
 FRONTIER_SHOWN = 12
-_FIRST_OPTIONS = 6
+TIES_NAMED = 3
+ROUNDED = 1.02  # a bill that much above the time used is decided by the rounding of time
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
 SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal is narrow
@@ -47,7 +49,8 @@ def usd_text(span: Bounds | None, at_least: bool = False) -> str:
 
 def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:
     value, low, high = (each / scale for each in (span.value, span.low, span.high))
-    digits = 0 if value >= 100 else 1 if value >= 10 and not before else 2
+    whole = 10 if before else 20  # from there on, decimals are finer than the range
+    digits = 0 if value >= whole else 1 if value >= 10 else 2
     told = f"{before}{value:,.{digits}f}{after}"
     if at_least:
         return f"≥ {told}"
@@ -58,53 +61,123 @@ def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) 
 def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
     """All of the output, in order."""
     request = advice.request
-    asked = [f"network {request.network}", f"objective {request.objective}"]
-    if request.deadline_s is not None:
-        asked.append(f"deadline {format_duration(request.deadline_s)}")
-    if request.budget_usd is not None:
-        asked.append(f"budget {format_usd(request.budget_usd)}")
     for found in advice.classes:
-        title = f"{request.job.name}, {found.durability}, on {' and '.join(advice.catalogs)}"
-        yield Paragraph(title, "bold")
-        yield Paragraph(f"{', '.join(asked)}", "dim", 2)
+        yield from _answer(advice, found)
+        asked = [f"network {request.network}", f"objective {request.objective}"]
+        if request.budget_usd is not None:
+            asked.append(f"budget {format_usd(request.budget_usd)}")
+        yield Paragraph(f"{', '.join(asked)}, on {' and '.join(advice.catalogs)}", "dim", 2)
         yield from _class_lines(advice, found)
         yield Paragraph("")
 
 
 def advice_screen(advice: Advice) -> Iterator[Paragraph | Table]:
-    """Yield the first screen: the recommendation, the best options, measurements to decide ties."""
-    request = advice.request
+    """Yield the first screen: the recommendation, the choices, what they rest on, what is tied."""
     for found in advice.classes:
-        if not found.ranked:
-            yield from _class_lines(advice, found)
-            continue
-        yield Paragraph(headline(request.objective, found), "bold")
-        limits = [f"{request.objective}, network {request.network}, {found.durability}"]
-        if request.deadline_s is not None:
-            limits.append(f"within {format_duration(request.deadline_s)}")
-        if request.budget_usd is not None:
-            limits.append(f"for at most {format_usd(request.budget_usd)}")
-        yield Paragraph(f"{request.job.name}: {', '.join(limits)}", "dim", 2)
-        yield Paragraph("")
-        yield ranking(advice, found, _FIRST_OPTIONS)
-        yield from _notes(advice, found)
+        yield from _answer(advice, found)
+
+
+def _answer(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
+    request = advice.request
+    if not found.ranked:
+        near = nearest(found.excluded)
         yield Paragraph(
-            f"{count_of(len(found.excluded), 'type')} without an option; frontier, reasons: --all",
-            "dim",
-            2,
+            f"{_asked(request, found)}: no type can be ranked."
+            + (f" Nearest: {near}." if near else "")
         )
+        return
+    yield Paragraph(headline(request, found), "bold")
+    yield Paragraph("")
+    yield choices_table(request, found)
+    for text in notes(advice, found):
+        yield Paragraph(text, indent=2)
+
+
+def _asked(request: HardwareRequest, found: ClassAdvice) -> str:
+    """The job, its class of durability unless it has none, and its limits."""
+    name = request.job.name
+    asked = f"{name[:1].upper()}{name[1:]}"
+    if found.durability is not Durability.TWO_IO:
+        asked += f", {found.durability}"
+    if request.deadline_s is not None:
+        asked += f" in {format_duration(request.deadline_s)}"
+    return asked
+
+
+def headline(request: HardwareRequest, found: ClassAdvice) -> str:
+    """The first option, with time and cost; `found` has ranked some."""
+    first = found.ranked[0]
+    cost = usd_text(first.usd) if first.cost_usd is not None else "cost unknown"
+    where = f" ({_provider(first)})" if first.provider else ""
+    late = ", may miss the deadline" if first.within_limits is False else ""
+    return (
+        f"{_asked(request, found)}: {first.nodes:,} × {first.instance_type}{where}, {cost}, "
+        f"{time_text(first.time_s)}{late}"
+    )
+
+
+def _provider(option: Option) -> str:
+    return {"aws": "AWS", "gcp": "Google", "azure": "Azure"}.get(
+        option.provider or "", option.provider or ""
+    )
+
+
+def labeled_choices(request: HardwareRequest, found: ClassAdvice) -> list[tuple[str, Option]]:
+    """The options to decide between, with their names."""
+    if found.choices is None:
+        return []
+    named = [
+        ("cheapest", found.choices.cheapest),
+        ("recommended", found.choices.recommended),
+        ("fastest worth it", found.choices.fastest),
+    ]
+    if request.objective is AdviceObjective.FASTEST:
+        named.append(("fastest of all", found.ranked[0]))
+    return named
+
+
+def choices_table(request: HardwareRequest, found: ClassAdvice) -> Table:
+    """Cheapest, recommended and fastest worth paying for, side by side."""
+    return table_of(
+        (
+            {
+                "option": name,
+                "machines": f"{option.nodes:,} × {option.instance_type}",
+                "time": time_text(option.time_s)
+                + (" may miss" if option.within_limits is False else ""),
+                "cost": usd_text(option.usd),
+                "limited by": SHORT.get(option.limited_by, option.limited_by),
+            }
+            for name, option in labeled_choices(request, found)
+        ),
+        prose=("option",),
+        spare=("limited by",),
+    )
+
+
+def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
+    """Sentences below the choices: assumptions of the figures, ties, the next measurement."""
+    request, best = advice.request, found.ranked[0]
+    if best.startup_s:
+        yield f"Time and cost include {format_duration(best.startup_s)} to start the cluster."
+    if decided := billing_minimum(best):
+        yield decided
+    if lacking := not_in_cost(found.ranked[: request.shown]):
+        yield lacking
+    if request.nodes is None and best.nodes == request.max_nodes:
+        yield f"More than {request.max_nodes:,} nodes are not considered (--max-nodes)."
+    yield from filter(None, (standing(request.objective, found, request.shown)[1],))
+    if found.measure and found.undecided:
+        yield measurement(found.measure[0], found.ranked)
+    yield from best_elsewhere(found)
 
 
 def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
     limit = advice.request.shown
-    shown = found.ranked[:limit]
-    if shown:
-        yield Paragraph(headline(advice.request.objective, found), "bold")
+    if found.ranked:
+        yield Paragraph("\nEach type, in the order of the objective", "bold")
         yield ranking(advice, found)
-        yield from _notes(advice, found)
-    else:
-        near = nearest(found.excluded)
-        yield Paragraph("No type can be ranked." + (f" Nearest: {near}." if near else ""))
+        yield from _more(len(found.ranked) - limit)
     if found.at_least:
         yield Paragraph(
             "\nAt least (≥), not ranked: of network or volumes only the line rate is known", "bold"
@@ -128,9 +201,9 @@ def _more(count: int) -> Iterator[Paragraph | Table]:
         yield Paragraph(f"and {count} more (--limit)", "dim", 2)
 
 
-def ranking(advice: Advice, found: ClassAdvice, most: int | None = None) -> Table:
-    """Return the first options in the order of the objective, `most` of them at most."""
-    shown = found.ranked[: min(advice.request.shown, most or advice.request.shown)]
+def ranking(advice: Advice, found: ClassAdvice) -> Table:
+    """Return the first options in the order of the objective."""
+    shown = found.ranked[: advice.request.shown]
     limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
     rows = []
     for number, option in enumerate(shown, 1):
@@ -191,73 +264,37 @@ def _price_date(option: Option) -> str:
     return f"{option.price_as_of:%Y-%m}{'!' if option.price_is_stale else ''}"
 
 
-def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
-    shown = found.ranked[: advice.request.shown]
-    if told := not_in_cost(shown):
-        yield Paragraph(told, "yellow", 2)
-    best = found.ranked[0]
-    if fewer := fewer_nodes(best):
-        yield Paragraph(fewer, "dim", 2)
-    if capped := most_considered(advice.request, best):
-        yield Paragraph(f"{capped} (--max-nodes).", "dim", 2)
-    tied, told = standing(advice.request.objective, found, len(shown))
-    yield Paragraph(told, "yellow" if tied else "green") if told else Paragraph("")
-    if tied:
-        for each in found.measure[:1]:
-            yield Paragraph(f"Measure {_measure(each)}.", indent=2)
-    yield from _more(len(found.ranked) - len(shown))
-    for told in best_elsewhere(found, len(shown)):
-        yield Paragraph(told, indent=2)
-
-
 def standing(objective: AdviceObjective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
     """Whether the first option of `shown` is tied with another, and the sentence for it."""
-    best, less = found.ranked[0], "faster" if objective is AdviceObjective.FASTEST else "cheaper"
-    tied = ties_with_first(objective, found.ranked)
-    if len(tied) == 2:
-        other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
-        return True, f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}."
-    if len(tied) > 2:
-        which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
-        rest = "" if tied[-1] == len(tied) else ": 1 and those with ranges that overlap its range"
-        return True, f"Cannot tell which of {which} is the {objective}{rest}."
+    best = found.ranked[0]
+    what = "time" if objective is AdviceObjective.FASTEST else "cost"
+    if tied := [found.ranked[rank - 1] for rank in ties_with_first(objective, found.ranked)[1:]]:
+        count = count_of(len(tied), "other type")
+        names = joined(list(dict.fromkeys(each.instance_type for each in tied))[:TIES_NAMED])
+        rest = f": {names}" if len(tied) <= TIES_NAMED else f", such as {names}"
+        verb = "is" if len(tied) == 1 else "are"
+        return True, f"{count} {verb} statistically tied in {what}{rest}."
     if len(found.ranked) == 1:
         return False, ""
     short = next((option for option in found.ranked[:shown] if option.left_out), None)
     if short is not None:
         why = "; ".join(short.left_out)
         return True, f"Cannot tell: the price of {short.instance_type} is not whole ({why})."
+    less = "faster" if objective is AdviceObjective.FASTEST else "cheaper"
     sure = "than the others for all values within the ranges."
-    return False, f"1 ({best.instance_type}) is {less} {sure}"
+    return False, f"{best.instance_type} is {less} {sure}"
 
 
-def headline(objective: AdviceObjective, found: ClassAdvice) -> str:
-    """The first option, and how many others may be as good; `found` has ranked some."""
-    first = found.ranked[0]
-    priced = first.metered_usd is not None
-    paid = f"{format_usd(first.usd.value)} in" if priced else "cost not known,"
-    told = f"{first.nodes:,} × {first.instance_type}: {paid} {format_duration(first.time_s.value)}"
-    others = len(ties_with_first(objective, found.ranked)) - 1
-    if others < 1:
-        return told
-    good = "as fast" if objective is AdviceObjective.FASTEST else "as cheap"
-    return f"{told}; {count_of(others, 'other type')} may be {good}"
-
-
-def fewer_nodes(best: Option) -> str:
-    """A sentence for the case that fewer nodes of a type cost the same; "" otherwise."""
-    if best.fewer is None:
+def billing_minimum(option: Option) -> str:
+    """A sentence for the case that the provider's rounding of time decides the cost."""
+    if option.metered_usd is None or option.billed_usd is None:
         return ""
-    machines = f"{best.fewer.nodes:,} {best.instance_type}"
-    takes = format_duration(best.fewer.time_s)
-    return f"Fewer nodes cost the same and take longer: {machines} take {takes}."
-
-
-def most_considered(request: HardwareRequest, best: Option) -> str:
-    """A sentence for the case that more nodes were not tried; "" if they were, or by request."""
-    if request.nodes is not None or best.nodes != request.max_nodes:
+    if option.billed_usd.value <= option.metered_usd.value * ROUNDED:
         return ""
-    return f"More than {request.max_nodes:,} nodes are not considered"
+    used = (
+        format_usd(option.metered_usd.value) if option.metered_usd.value >= 0.01 else "under $0.01"
+    )
+    return f"The provider's billing increment decides the cost: the time used is worth {used}."
 
 
 def not_in_cost(shown: Sequence[Option]) -> str:
@@ -273,29 +310,41 @@ def not_in_cost(shown: Sequence[Option]) -> str:
     return f"Not in the costs: {told}." if told else ""
 
 
-def best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[str]:
-    """The best of each provider of which none is among those shown."""
-    seen = {each.provider for each in found.ranked[:shown]}
-    for rank, option in enumerate(found.ranked[shown:], shown + 1):
+def best_elsewhere(found: ClassAdvice) -> Iterator[str]:
+    """The best of each further provider."""
+    seen = {found.ranked[0].provider}
+    told = []
+    for option in found.ranked:
         if option.provider is not None and option.provider not in seen:
             seen.add(option.provider)
-            yield (
-                f"Best of {option.provider}: {rank} ({option.nodes:,} {option.instance_type}), "
-                f"{time_text(option.time_s)}, {usd_text(option.usd)}"
+            told.append(
+                f"{option.nodes:,} × {option.instance_type} ({_provider(option)}), "
+                f"{_middle(time_text(option.time_s))}, {_middle(usd_text(option.usd))}"
             )
+    if told:
+        yield f"Elsewhere: {'; '.join(told)}."
 
 
-def _measure(each: Measurement) -> str:
+def _middle(text: str) -> str:
+    return text.partition(" (")[0]
+
+
+def measurement(each: Measurement, ranked: Sequence[Option]) -> str:
+    """The next measurement, and the tied types that it separates."""
+    others = [
+        ranked[rank - 1].instance_type
+        for pair in each.decides
+        for rank in pair
+        if ranked[rank - 1].instance_type != each.instance_type
+    ]
     name = each.rate.replace("_", " ")
-    decides = ", ".join(f"{a} or {b}" for a, b in each.decides[:4])
-    if len(each.decides) > 4:
-        decides += f" and {len(each.decides) - 4} more"
-    told = (
-        f"it alone would decide {decides}"
-        if each.decides
-        else f"it would remove {each.overlap_removed:.0%} of the overlap"
-    )
-    return f"the {name} rate of {each.instance_type} ({_known(each.known)}; `{each.how}`): {told}"
+    told = f"Measure the {name} rate of {each.instance_type} with `{each.how}`"
+    known = f"now {_known(each.known)} MB/s"
+    if not others:
+        return f"{told} ({known}): it makes the range narrower, but separates no tie alone."
+    more = f" and {len(others) - TIES_NAMED} more" if len(others) > TIES_NAMED else ""
+    names = joined(others[:TIES_NAMED]) if not more else ", ".join(others[:TIES_NAMED])
+    return f"{told} ({known}): it would separate {each.instance_type} from {names}{more}."
 
 
 def _known(rate: Quantity) -> str:
@@ -336,27 +385,44 @@ def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Paragraph | Table]:
             yield Paragraph(f"and {rest} more (--json lists them)", "dim", 5)
 
 
-def prediction_sentence(job: Job, option: Option) -> str:
-    """Return the prediction of the first option in one sentence, with its assumptions."""
-    cost = (
-        ""
-        if option.metered_usd is None
-        else f", {usd_text(option.metered_usd, option.lower_bound)}"
+def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph | Table]:
+    """A prediction: the first option in one sentence, all in a table, their assumptions."""
+    first = explanations[0]
+    option, name = first.option, first.job.name
+    cost = "cost unknown" if option.cost_usd is None else usd_text(option.usd, option.lower_bound)
+    yield Paragraph(
+        f"{name[:1].upper()}{name[1:]} on {option.nodes:,} × {option.instance_type}: "
+        f"{time_text(option.time_s, option.lower_bound)}, {cost}",
+        "bold",
     )
-    without = "other load" if job.startup_s else "start-up or other load"
+    yield Paragraph("")
+    yield prediction_table([each.option for each in explanations])
+    yield Paragraph("")
+    if option.startup_s:
+        told = f"Time and cost include {format_duration(option.startup_s)} to start the cluster."
+        yield Paragraph(told, indent=2)
+    for text in filter(None, (billing_minimum(option), _decisive(first))):
+        yield Paragraph(text, indent=2)
+    for text in option.assumptions:
+        yield Paragraph(f"Assumed: {text}.", "dim", 2)
+
+
+def _decisive(explanation: Explanation) -> str:
+    """The input that changes the time most."""
+    if not explanation.sensitivity:
+        return ""
+    most = explanation.sensitivity[0]
+    low, high = map(format_duration, most.time_s)
     return (
-        f"{job.name} on {option.nodes:,} {option.instance_type}: "
-        f"{time_text(option.time_s, option.lower_bound)}{cost}. "
-        f"{job.durability.value} at the machines' rates, without {without}"
+        f"The {most.rate.replace('_', ' ')} rate matters most ({_known(most.known)} MB/s): "
+        f"the time is {low} or {high} at its ends."
     )
 
 
 def prediction_table(options: Sequence[Option]) -> Table:
     """Options side by side, in the order given."""
     return _table(
-        _cells(option, option.metered_usd, billed=usd_text(option.billed_usd, option.lower_bound))
-        | {"price of": _price_date(option)}
-        for option in options
+        _cells(option, option.cost_usd) | {"price of": _price_date(option)} for option in options
     )
 
 
@@ -364,9 +430,9 @@ def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
     """The types without a cost, each with the reason."""
     return list(
         {
-            each.instance_type: each.missing["metered_usd"]
+            each.instance_type: each.missing["cost_usd"]
             for each in options
-            if each.metered_usd is None
+            if each.cost_usd is None
         }.items()
     )
 
@@ -380,8 +446,8 @@ def explanation_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
     )
     rows = [
         ("time", time_text(option.time_s, bound)),
-        ("cost, by the second", usd_text(option.metered_usd, bound)),
-        ("cost, as billed", usd_text(option.billed_usd, bound)),
+        ("cost", usd_text(option.cost_usd, bound)),
+        *([("billing", told)] if (told := billing_minimum(option)) else []),
         ("rank", "—" if explanation.rank is None else str(explanation.rank)),
         ("fewest nodes that hold the data", f"{option.least_nodes:,}"),
         ("start-up", format_duration(explanation.startup_s)),
@@ -489,6 +555,8 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "classes": [
             {
                 "durability": found.durability,
+                "choices": found.choices,
+                "curve": found.curve,
                 "ranked": found.ranked,
                 "undecided": found.undecided,
                 "measure": found.measure,

@@ -183,9 +183,9 @@ def test_without_a_price_the_reason_stands_in_its_place(run: Run, tmp_path: Path
     said = run(*on, "--html", page)
     assert said.status == 0, said.stderr
     assert "no cost of x: the catalog doesn't give" in said.stdout
-    assert "cost not known" in page.read_text()
+    assert "cost unknown" in page.read_text()
     (option,) = run(*on, "--json").answer["data"]["options"]
-    for name in ("metered_usd", "billed_usd", "price_as_of"):
+    for name in ("cost_usd", "metered_usd", "billed_usd", "price_as_of"):
         assert option[name] is None
         assert option["missing"][name]
     (option,) = run(*on[:-1], catalogue(free), "--json").answer["data"]["options"]
@@ -245,7 +245,7 @@ def test_explain_leaves_out_the_classes_that_are_none(run: Run) -> None:
         "ec2-2014",
     )
     assert said.status == 0
-    assert "100 TB, 2-io, on 153 i2.8xlarge" in said.stdout
+    assert "100 TB, 2-io, on 47 i2.8xlarge" in said.stdout
     assert "volumes: it cannot be used there" in said.stderr
 
 

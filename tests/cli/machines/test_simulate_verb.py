@@ -158,8 +158,13 @@ def test_the_volumes_of_326_c3_4xlarge(simulate: Simulate) -> None:
 def test_volumes_of_a_kind_are_those_of_advise(simulate: Simulate, advised: Advised) -> None:
     sort = ("--sort", "10TB", "--volumes", "gp3:4,size=2TiB", "--json")
     said = simulate(*sort, "--on", "r6i.8xlarge:40", "--trials", 2)
-    (found,) = advised(*sort, "--nodes", "40", "--explain", "r6i.8xlarge:40")["explanations"]
-    assert said.data["expected_s"] == pytest.approx(found["option"]["time_s"]["value"])
+    there = ("--startup", "0s", "--core-s-per-gb", "0")
+    (found,) = advised(*sort, *there, "--nodes", "40", "--explain", "r6i.8xlarge:40")[
+        "explanations"
+    ]
+    # But for failures: 40 nodes for half an hour lose one in 5,000 runs.
+    expected_s = found["option"]["time_s"]["value"]
+    assert said.data["expected_s"] == pytest.approx(expected_s, rel=2e-4)
     assert said.data["settings"]["job"].endswith(", volumes")
     usd_per_s = found["option"]["metered_usd"]["value"] / found["option"]["time_s"]["value"]
     assert said.data["usd"]["0.5"] == pytest.approx(usd_per_s * said.data["median_s"])

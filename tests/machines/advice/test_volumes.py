@@ -8,8 +8,9 @@ from datetime import date
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.machines.advice.hardware import ClassAdvice, HardwareRequest, advise, predict
+from venturi.machines.advice.hardware import ClassAdvice, advise, predict
 from venturi.machines.advice.option import Candidate, least_nodes, measured_job
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.advice.volumes import attach, parse_volumes
 from venturi.machines.catalog import Catalog, load_shipped
 from venturi.machines.cost.choices import Durability, NetworkChoice

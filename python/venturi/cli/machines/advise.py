@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,10 +19,9 @@ from venturi.cli.machines.job_options import (
     DURABILITIES,
     catalog_options,
     durabilities,
-    job_options,
     the_catalogs,
-    the_job,
     type_and_nodes,
+    workload_options,
 )
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import details_option, is_first_screen, next_step, show
@@ -34,6 +32,7 @@ from venturi.machines.cost.choices import MOST_NODES, NetworkChoice
 if TYPE_CHECKING:
     from venturi.machines.advice.explain import Explanation
     from venturi.machines.advice.hardware import Advice
+    from venturi.machines.cost.job import Job
 
 
 class Questions(click.Group):
@@ -61,7 +60,7 @@ command.add_command(tiers)
 
 
 @command.command()
-@job_options
+@workload_options
 @catalog_options
 @click.option(
     "--durability",
@@ -81,10 +80,11 @@ command.add_command(tiers)
 @click.option("--budget", "budget_usd", metavar="USD", type=float, help="Maximum cost of the job.")
 @click.option(
     "--objective",
-    type=click.Choice(("cheapest", "fastest")),
-    default="cheapest",
+    type=click.Choice(("recommended", "cheapest", "fastest")),
+    default="recommended",
     show_default=True,
-    help="Order the options by cost or time.",
+    help="Option to name first. Recommended: costs at most 10 % more than the cheapest, with the "
+    "fewest nodes, or without a deadline the fastest.",
 )
 @click.option(
     "--nodes", type=click.IntRange(1, MOST_NODES), help="Consider only this number of nodes."
@@ -115,9 +115,7 @@ command.add_command(tiers)
 @json_option
 def hardware(
     *,
-    sort_bytes: int | None,
-    job_file: Path | None,
-    exchange: str | None,
+    job: Job,
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
@@ -142,15 +140,16 @@ def hardware(
     tie, and the answer names the measurement that would decide.
     """
     from venturi.machines.advice.explain import explain_type
-    from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, HardwareRequest, advise
+    from venturi.machines.advice.hardware import advise
     from venturi.machines.advice.option import AdviceObjective
+    from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
     found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes)
     _need_types(max_nodes_of, found)
     request = HardwareRequest(
-        job=the_job(sort_bytes, job_file, exchange),
+        job=job,
         durabilities=durabilities((*classes, *(("volumes",) if volumes else ()))),
         objective=AdviceObjective(objective),
         deadline_s=deadline_s,
@@ -246,7 +245,10 @@ def _print(advice: Advice) -> None:
     show(*advice_screen(advice))
     best = next((found.ranked[0] for found in advice.classes if found.ranked), None)
     if best is not None:
-        next_step(f"add --explain {best.instance_type} for the figures, --html FILE for charts")
+        next_step(
+            f"add --explain {best.instance_type}:{best.nodes} for the figures, --html FILE for "
+            "the chart, --all for all types"
+        )
 
 
 def _print_json(advice: Advice) -> None:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import SIZE, F
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import DURATION, SIZE, F
 from venturi.core.errors import VenturiError, unreadable
 from venturi.machines.advice.suppositions import assumed as with_assumed
 from venturi.machines.catalog import Catalog
@@ -85,6 +87,111 @@ def job_options(command: F) -> F:
         type=SIZE,
         help="Sort this much data, such as 100TB.",
     )(command)
+
+
+def workload_options(command: F) -> F:
+    """The job as `job=`: TRIAL or `job_options`, with its start-up and CPU time."""
+
+    @wraps(command)
+    def with_job(
+        *,
+        trial_id: str | None,
+        sort_bytes: int | None,
+        data_bytes: int | None,
+        shuffle: float | None,
+        output: float | None,
+        job_file: Path | None,
+        exchange: str | None,
+        startup_s: float | None,
+        core_s_per_gb: float | None,
+        **others: Any,
+    ) -> Any:
+        from venturi.machines.cost.operation import operated
+
+        one = (trial_id or data_bytes, sort_bytes, job_file)
+        if sum(each is not None for each in one) != 1:
+            raise click.UsageError("give one of TRIAL, --sort SIZE, --data SIZE and --job FILE")
+        if (trial_id or data_bytes is None) and (shuffle is not None or output is not None):
+            raise click.UsageError("--shuffle and --output belong to --data SIZE")
+        if trial_id is not None:
+            job = _recorded(trial_id, data_bytes)
+        elif data_bytes is not None:
+            job = _short_form(data_bytes, shuffle, output)
+        else:
+            job = the_job(sort_bytes, job_file)
+        if exchange is not None:
+            job = replace(job, exchange=Exchange(exchange))
+        job = operated(job, startup_s=startup_s, core_s_per_gb=core_s_per_gb)
+        return command(job=job, **others)
+
+    options = (
+        click.option(
+            "--core-s-per-gb",
+            metavar="X",
+            type=click.FloatRange(0, 1e6),
+            help="CPU time for each GB of input, in core-seconds. Default: the trial's or the job "
+            "file's; for a sort 4 (1 to 12).",
+        ),
+        click.option(
+            "--startup",
+            "startup_s",
+            metavar="TIME",
+            type=DURATION,
+            help="Time to start the cluster, which is paid; 0s for one that runs already. Default: "
+            "the job file's, else 3.5 min (1.5 to 10 min).",
+        ),
+        click.option(
+            "--output",
+            metavar="RATIO",
+            type=click.FloatRange(0, 1e6),
+            help="Output for each byte of --data. Default: as much as the shuffle.",
+        ),
+        click.option(
+            "--shuffle",
+            metavar="RATIO",
+            type=click.FloatRange(0, 1e6),
+            help="Shuffled bytes for each byte of --data. Default: 1.",
+        ),
+        click.option(
+            "--data",
+            "data_bytes",
+            metavar="SIZE",
+            type=SIZE,
+            help="Any job with this much input: see --shuffle, --output and --core-s-per-gb. With "
+            "TRIAL: scale its recorded bytes and CPU time to this input.",
+        ),
+        job_options,
+        click.argument("trial_id", metavar="[TRIAL]", required=False),
+    )
+    for option in options:
+        with_job = option(with_job)
+    return with_job  # type: ignore[return-value]  # `job=` replaces the options
+
+
+def _short_form(data_bytes: int, shuffle: float | None, output: float | None) -> Job:
+    from venturi.core.units import decimal_size
+    from venturi.machines.cost.job import Job
+
+    shuffled = data_bytes * (1.0 if shuffle is None else shuffle)
+    written = shuffled if output is None else data_bytes * output
+    return Job(f"job on {decimal_size(data_bytes)}", data_bytes, shuffled, written)
+
+
+def _recorded(trial_id: str, data_bytes: int | None) -> Job:
+    """The bytes and CPU time of a trial with an engine's account."""
+    from venturi.jobs.two_passes import recorded_job
+    from venturi.record.job_account import has_account, load
+
+    with open_repository() as repository:
+        trial = repository.get(trial_id)
+        if not has_account(trial):
+            raise VenturiError(
+                "VEN-MODEL-INPUT",
+                f"trial {trial.id} has no engine log: its bytes and CPU time are unknown",
+                where={"trial": trial.id},
+                hint="import the log of a Spark or MapReduce job with `venturi import`",
+            )
+        return recorded_job(trial.workload.name, load(repository, trial), data_bytes)
 
 
 def catalog_options(command: F) -> F:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +14,9 @@ from venturi.cli.machines.advise import print_explanations, write_advice
 from venturi.cli.machines.job_options import (
     DURABILITIES,
     catalog_options,
-    job_options,
     the_catalogs,
-    the_job,
     type_and_nodes,
+    workload_options,
 )
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import details_option, next_step, show
@@ -31,11 +29,12 @@ from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
     from venturi.machines.advice.option import Candidate, Option, ReferenceTrial
+    from venturi.machines.cost.job import Job
     from venturi.machines.cost.spot import SpotCost
 
 
 @click.command()
-@job_options
+@workload_options
 @click.option(
     "--on",
     "machines",
@@ -56,8 +55,8 @@ if TYPE_CHECKING:
     metavar="TIME",
     type=DURATION,
     multiple=True,
-    help="Actual time of the job on the machines of --on, in their order. Shows its cost next to "
-    "the model's.",
+    help="Actual time of the job on the machines of --on, in their order, without start-up. Shows "
+    "its cost next to the model's.",
 )
 @click.option(
     "--spot",
@@ -71,9 +70,7 @@ if TYPE_CHECKING:
 @json_option
 def command(
     *,
-    sort_bytes: int | None,
-    job_file: Path | None,
-    exchange: str | None,
+    job: Job,
     machines: tuple[str, ...],
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
@@ -93,10 +90,12 @@ def command(
     With --explain, each figure shows its formula and the origin of its inputs.
     """
     from venturi.machines.advice.explain import explain
-    from venturi.machines.advice.hardware import HardwareRequest, compared, predict
+    from venturi.machines.advice.hardware import compared, predict
+    from venturi.machines.advice.question import HardwareRequest
 
     wanted = [type_and_nodes(text) for text in machines]
-    job = the_job(sort_bytes, job_file, exchange)
+    if took_s:  # a job's time is measured on a cluster that runs
+        job = replace(job, startup_s=0.0, startup_range_s=None)
     wanted_class = durability or (volumes and Durability.VOLUMES)
     if wanted_class:
         job = replace(job, durability=Durability(wanted_class))
@@ -128,7 +127,7 @@ def command(
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
-    from venturi.terminal.advice import prediction_sentence, prediction_table, unpriced
+    from venturi.terminal.advice import prediction_screen, unpriced
 
     if as_json:
         data: dict[str, Any] = {"job": job.name, "options": options}
@@ -139,9 +138,8 @@ def command(
         print_json(data)
         return
 
-    sentence = prediction_sentence(job, options[0])
-    show(Paragraph(sentence, "bold"), "", prediction_table(options))
-    next_step("the same with --explain: where each figure comes from")
+    show(*prediction_screen(explanations))
+    next_step("add --explain for the source of each figure, --html FILE for charts")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]

@@ -14,7 +14,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity
 from venturi.core.units import format_bytes_decimal, format_rate
 from venturi.machines.advice.decide import objective_of
-from venturi.machines.advice.hardware import Advice, HardwareRequest, predict
+from venturi.machines.advice.hardware import Advice, predict
 from venturi.machines.advice.option import (
     AdviceObjective,
     Candidate,
@@ -28,6 +28,7 @@ from venturi.machines.advice.option import (
     span,
     with_rate,
 )
+from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import type_named
 from venturi.machines.cost.dataflow import Bounds, PhaseModel, Term
@@ -118,7 +119,7 @@ def explain(
         rank=None
         if alone.price is None or not others or option.lower_bound
         else _rank(request.objective, alone, rivals),
-        startup_s=alone.time.startup_s,
+        startup_s=alone.time.startup.value,
         terms=tuple(
             _term(alone, phase, term) for phase in alone.time.phases for term in phase.terms
         ),

@@ -2,99 +2,60 @@
 explicit uncertainty.
 
 For each type and durability class, this calculates time and cost as ranges for about fifty node
-counts, from the fewest that hold the data to the most available. The objective selects one count of
-each type and ranks the types; the frontier shows the undominated counts of all types. If ranges
-overlap, the answer is "cannot tell", with the rate to measure that decides most. Unsuitable types
-are listed with the reason.
+counts, from the fewest that hold the data to the most available. `choose.py` names the cheapest,
+the recommended and the fastest option that is worth paying for, and the count of each type in the
+ranking; the frontier shows the undominated counts of all types. If ranges overlap, the answer is a
+tie, with the rate to measure that decides most. Unsuitable types are listed with the reason.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from venturi.core.domain import invalid
 from venturi.core.errors import VenturiError
-from venturi.core.units import format_bytes_decimal, format_duration, format_usd
+from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 from venturi.machines.advice.assume import EXAMPLE_OF
+from venturi.machines.advice.choose import (
+    Choices,
+    ChosenOption,
+    at_pace,
+    choose,
+    grid,
+    settle,
+    within,
+)
 from venturi.machines.advice.decide import Measurement, measurements, undecided_pairs
-from venturi.machines.advice.frontier import Mask, unbeaten, undominated_counts
+from venturi.machines.advice.frontier import unbeaten, undominated_counts
 from venturi.machines.advice.option import (
     AdviceObjective,
     Array,
     Candidate,
-    Counts,
-    FewestNodes,
     Option,
     RuledOut,
     RuledOutReason,
-    at_counts,
     candidate_of,
     least_nodes,
     one_count,
     option_of,
     price_of,
+    span,
 )
+from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
 from venturi.machines.catalog import Catalog, InstanceType
 from venturi.machines.catalog.find import type_named
 from venturi.machines.cost.choices import MOST_NODES, Durability, NetworkChoice
+from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node, node_of
 
-# Used if the available number is unknown: the most of one type in the records of SoCC 2015 (5.3),
-# which took weeks of negotiation with the provider.
-DEFAULT_MAX_NODES = 330
-GRID_POINTS = 50
 SAID = 3  # details under one reason, in the error that no type is an option
-SAME_COST = 0.01  # costs that differ by less are the same: of such counts the fastest is chosen
-
-
-@dataclass(frozen=True, slots=True)
-class HardwareRequest:
-    """A question to the advisor.
-
-    Without `durabilities`, the job's own class counts; `nodes` fixes the node count. `max_nodes`
-    limits types with an unknown available number, `max_nodes_of` the named types. Prices are stale
-    relative to `today`. The first `shown` options are compared pairwise.
-    """
-
-    job: Job
-    durabilities: tuple[Durability, ...] = ()
-    objective: AdviceObjective = AdviceObjective.CHEAPEST
-    deadline_s: float | None = None
-    budget_usd: float | None = None
-    nodes: int | None = None
-    max_nodes: int = DEFAULT_MAX_NODES
-    max_nodes_of: Mapping[str, int] = field(default_factory=dict)
-    network: NetworkChoice = NetworkChoice.AT_SCALE
-    today: date | None = None
-    shown: int = 12
-
-    def __post_init__(self) -> None:
-        for name in ("deadline_s", "budget_usd"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise invalid(name, value, "above 0")
-        for name, count in {
-            "nodes": self.nodes,
-            "max_nodes": self.max_nodes,
-            **self.max_nodes_of,
-        }.items():
-            if count is not None and not 1 <= count <= MOST_NODES:
-                raise invalid(name, count, f"from 1 to {MOST_NODES:,}")
-
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The job in each requested durability class."""
-        classes = self.durabilities or (self.job.durability,)
-        return tuple(replace(self.job, durability=each) for each in dict.fromkeys(classes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +67,29 @@ class FrontierPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSizePoint:
+    """Time and cost with one number of nodes."""
+
+    nodes: int
+    time_s: Bounds
+    usd: Bounds
+
+
+@dataclass(frozen=True, slots=True)
 class ClassAdvice:
     """The answer for one durability class.
 
-    `ranked` is ordered by the objective. For the options shown, `undecided` has the tied pairs of
-    ranks (from 1), and `measure` the measurements that would decide them, the most decisive first.
-    `at_least` has options with only a lower bound, which are never ranked.
+    `choices` are the options to decide between, None without any; `curve` has the recommended type
+    with other node counts. `ranked` is ordered by the objective; for `recommended`, that option
+    comes first, then every other type with its cheapest count that is no slower, or in time. For
+    the options shown, `undecided` has the tied pairs of ranks (from 1), and `measure` the
+    measurements that would decide them, the most decisive first. `at_least` has options with only
+    a lower bound, which are never ranked.
     """
 
     durability: Durability
+    choices: Choices | None
+    curve: tuple[ClusterSizePoint, ...]
     ranked: tuple[Option, ...]
     undecided: tuple[tuple[int, int], ...]
     measure: tuple[Measurement, ...]
@@ -155,14 +130,14 @@ def advise(request: HardwareRequest, catalogs: Sequence[Catalog]) -> Advice:
         if not any(name in catalog.types for catalog in catalogs):
             type_named(catalogs[0], name)  # refuses it
     jobs = request.jobs
-    found: list[list[_ChosenOption]] = [[] for _ in jobs]
+    found: list[list[ChosenOption]] = [[] for _ in jobs]
     excluded: list[list[RuledOut]] = [[] for _ in jobs]
     for catalog in catalogs:
         for instance_type in catalog.types.values():
             node = node_of(instance_type, request.network)
             for number, job in enumerate(jobs):
                 fitted = fit(request, job, catalog.name, instance_type, node)
-                settled = fitted if isinstance(fitted, RuledOut) else _settle(request, fitted)
+                settled = fitted if isinstance(fitted, RuledOut) else settle(request, fitted)
                 if isinstance(settled, RuledOut):
                     excluded[number].append(settled)
                 else:
@@ -282,6 +257,8 @@ def compared(
     priced = [each for each in known if each.metered_usd is not None]
     found = ClassAdvice(
         durability=request.job.durability,
+        choices=None,
+        curve=(),
         ranked=tuple(known),
         undecided=undecided_pairs(AdviceObjective.FASTEST, priced),
         measure=(),
@@ -306,191 +283,70 @@ def _most_nodes(request: HardwareRequest, instance_type: InstanceType) -> tuple[
     return request.max_nodes, f"at most {request.max_nodes:,} are considered (--max-nodes)"
 
 
-@lru_cache(maxsize=4096)
-def grid(least: int, most: int) -> Counts:
-    """Up to `GRID_POINTS` node counts from `least` to `most`, in equal ratios."""
-    if most - least < GRID_POINTS:
-        counts: Counts = np.arange(least, most + 1, dtype=np.int64)
-    else:
-        counts = np.unique(np.geomspace(least, most, GRID_POINTS).round().astype(np.int64))
-        counts[0], counts[-1] = least, most
-    counts.flags.writeable = False  # it is shared
-    return counts
-
-
-@dataclass(frozen=True, slots=True)
-class _ChosenOption:
-    """A type's `option`: the `at`-th count of `chosen`, which may lie between those of `all`."""
-
-    option: Option
-    all: Candidate
-    chosen: Candidate
-    at: int
-
-
-def _settle(request: HardwareRequest, candidate: Candidate) -> _ChosenOption | RuledOut:
-    """The count that the objective chooses; near a limit the grid is made finer first."""
-    at = _choose(request, candidate)
-    chosen, counts = candidate, candidate.counts
-    limited = request.deadline_s is not None or request.budget_usd is not None
-    near = _nearest_count(request, candidate) if isinstance(at, RuledOut) else at
-    if limited and counts.size > 1 and near is not None:
-        first = int(np.argmax(_within(request, candidate, 2)))  # about the fewest that keep them
-        finer = at_counts(
-            candidate,
-            np.unique(np.concatenate([counts, _about(counts, near), _about(counts, first)])),
-        )
-        again = _choose(request, finer)
-        if isinstance(again, int):  # the previous choice is among the counts
-            at, chosen = again, finer
-    if isinstance(at, RuledOut):
-        return at
-    within = None
-    if limited:  # a lower bound can't prove that a limit is kept
-        within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
-    return _at(request, candidate, chosen, at, within)
-
-
-def _about(counts: Counts, at: int) -> Counts:
-    """A finer grid of counts around the `at`-th."""
-    return grid(int(counts[max(0, at - 1)]), int(counts[min(counts.size - 1, at + 1)]))
-
-
-def _at(
-    request: HardwareRequest, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
-) -> _ChosenOption:
-    """The `at`-th count of `chosen`, with the fewest nodes that cost the same."""
-    option = option_of(chosen, at, request.today, within)
-    alike = chosen.usd[0] <= chosen.usd[0, at] * (1 + SAME_COST)
-    alike &= _within(request, chosen, 2 if within else 0)
-    fewest = int(np.argmax(alike))
-    slower = FewestNodes(int(chosen.counts[fewest]), float(chosen.seconds[0, fewest]))
-    option = replace(option, fewer=slower if slower.nodes < option.nodes else None)
-    return _ChosenOption(option, candidate, chosen, at)
-
-
-def _nearest_count(request: HardwareRequest, candidate: Candidate) -> int | None:
-    """Where no count keeps the limits: next to which one may, between those of the grid, if any."""
-    if request.budget_usd is None:  # time only falls with more nodes
-        return None
-    if request.deadline_s is None:
-        return int(np.argmin(candidate.usd[0]))
-    in_time = candidate.seconds[0] <= request.deadline_s
-    return int(np.argmax(in_time)) if in_time.any() else None
-
-
-def _within(request: HardwareRequest, candidate: Candidate, row: int) -> Mask:
-    """Which counts keep deadline and budget by the `row`: 0 by the middle, 2 surely."""
-    if request.deadline_s is None and request.budget_usd is None:
-        return np.ones(candidate.counts.size, dtype=np.bool_)
-    seconds, usd = candidate.seconds[row], candidate.usd[row]
-    deadline_s = math.inf if request.deadline_s is None else request.deadline_s
-    budget_usd = math.inf if request.budget_usd is None else request.budget_usd
-    within: Mask = (seconds <= deadline_s) & (usd <= budget_usd)
-    return within
-
-
-def _choose(request: HardwareRequest, candidate: Candidate) -> int | RuledOut:
-    """Which of the counts is best; those that surely keep the limits are preferred."""
-    allowed = _within(request, candidate, 2)
-    if not allowed.any():
-        allowed = _within(request, candidate, 0)
-    if not allowed.any():
-        return _over(request, candidate)
-    seconds, usd = candidate.seconds[0], candidate.usd[0]
-    if request.objective is AdviceObjective.FASTEST:
-        fastest = np.where(allowed, seconds, np.inf)
-        same = fastest <= fastest.min() * (1 + 1e-9)
-        return int(np.argmin(np.where(same, usd, np.inf)))
-    cheapest = np.where(allowed, usd, np.inf)
-    same = cheapest <= cheapest.min() * (1 + SAME_COST)
-    return int(np.argmin(np.where(same, seconds, np.inf)))
-
-
-def _over(request: HardwareRequest, candidate: Candidate) -> RuledOut:
-    """Why no count keeps the limits, and the nearest that would."""
-    seconds, usd = candidate.seconds[0], candidate.usd[0]
-    within_budget = usd <= (math.inf if request.budget_usd is None else request.budget_usd)
-    bound = "at least " if candidate.time.lower_bound else ""
-    if within_budget.any() and request.deadline_s is not None:
-        at = int(np.argmin(np.where(within_budget, seconds, np.inf)))
-        best, reason = float(seconds[at]), RuledOutReason.DEADLINE
-        told = f"takes {bound}{format_duration(best)}"
-    else:
-        at = int(np.argmax(usd <= usd.min() * (1 + SAME_COST)))  # the fewest nodes
-        best, reason = float(usd[at]), RuledOutReason.BUDGET
-        told = f"costs {bound}{format_usd(best)}"
-    count = int(candidate.counts[at])
-    return RuledOut(
-        candidate.catalog,
-        candidate.instance_type.name,
-        reason,
-        f"{'at best ' if candidate.counts.size > 1 else ''}{told} with {count:,} nodes",
-        nearest=None if bound else best,
-        nearest_nodes=count,  # of a bound nothing is promised
-    )
-
-
 def _answer(
     request: HardwareRequest,
     job: Job,
-    options: Sequence[_ChosenOption],
+    options: Sequence[ChosenOption],
     excluded: tuple[RuledOut, ...],
 ) -> ClassAdvice:
     """Ranks the options of one durability class."""
-    cheapest = request.objective is AdviceObjective.CHEAPEST
-
-    def rank(each: _ChosenOption) -> tuple[bool, float, float, str]:
-        option = each.option
-        costs, takes = option.usd.value, option.time_s.value
-        first, second = (costs, takes) if cheapest else (takes, costs)
-        return option.within_limits is False, first, second, option.instance_type
-
-    known = sorted((each for each in options if not each.option.lower_bound), key=rank)
-    while better := _dominating(request, known):
-        known = sorted((better if e.all is better.all else e for e in known), key=rank)
-    bounds = sorted((each for each in options if each.option.lower_bound), key=rank)
-    shown = [(each.option, each.all) for each in known[: request.shown]]
+    known = [each for each in options if not each.option.lower_bound]
+    bounds = [each for each in options if each.option.lower_bound]
+    found = choose(request, known)
+    ranked = _ranked(request, known, None if found is None else found[1])
+    shown = [(each.option, each.all) for each in ranked[: request.shown]]
     undecided = undecided_pairs(request.objective, [option for option, _ in shown])
+    best = None if found is None else found[1].all
     return ClassAdvice(
         durability=job.durability,
-        ranked=tuple(each.option for each in known),
+        choices=None if found is None else found[0],
+        curve=()
+        if best is None
+        else tuple(
+            ClusterSizePoint(nodes, span(best.seconds, at), span(best.usd, at))
+            for at, nodes in enumerate(best.counts.tolist())
+        ),
+        ranked=tuple(each.option for each in ranked),
         undecided=undecided,
         measure=measurements(request.objective, shown, undecided),
         frontier=_frontier(request, known),
-        at_least=tuple(each.option for each in bounds),
+        at_least=tuple(each.option for each in _ranked(request, bounds, None)),
         excluded=excluded,
     )
 
 
-def _dominating(request: HardwareRequest, known: Sequence[_ChosenOption]) -> _ChosenOption | None:
-    """Another count of a type that beats the first option in time and cost, by the middles.
+def _ranked(
+    request: HardwareRequest, options: Sequence[ChosenOption], best: ChosenOption | None
+) -> list[ChosenOption]:
+    """One option of each type in the order of the objective; `best` is the recommended one."""
+    by_cost = request.objective is not AdviceObjective.FASTEST
+    pace_s = math.inf
 
-    There is one where another type was given more nodes for their time, at up to `SAME_COST` more.
-    """
-    if not known or known[0].option.within_limits is False:
-        return None
-    first = known[0].option
-    for each in known:
-        seconds, usd = each.all.seconds[0], each.all.usd[0]
-        beats = (seconds <= first.time_s.value) & (usd <= first.usd.value)
-        beats &= (seconds < first.time_s.value) | (usd < first.usd.value)
-        if first.within_limits is not None:
-            beats &= _within(request, each.all, 2)
-        if beats.any():
-            at = int(np.argmin(np.where(beats, usd, np.inf)))
-            return _at(request, each.all, each.all, at, first.within_limits)
-    return None
+    def rank(each: ChosenOption) -> tuple[bool, bool, float, float, str]:
+        option = each.option
+        costs, takes = option.usd.value, option.time_s.value
+        first, second = (costs, takes) if by_cost else (takes, costs)
+        late = takes > pace_s * (1 + 1e-9)
+        return option.within_limits is False, late, first, second, option.instance_type
+
+    if best is None or request.objective is not AdviceObjective.RECOMMENDED:
+        return sorted(options, key=rank)
+    key = (best.option.catalog, best.option.instance_type)
+    others = [e for e in options if (e.option.catalog, e.option.instance_type) != key]
+    if request.deadline_s is None:  # only options of one pace are compared by cost
+        pace_s = best.option.time_s.value
+        others = [at_pace(request, each, pace_s) for each in others]
+    return [best, *sorted(others, key=rank)]
 
 
 def _frontier(
-    request: HardwareRequest, options: Sequence[_ChosenOption]
+    request: HardwareRequest, options: Sequence[ChosenOption]
 ) -> tuple[FrontierPoint, ...]:
     """The counts of all types that no other surely beats, the fastest first."""
     places: list[tuple[Candidate, int]] = []
     columns: list[Array] = []
     for each in options:
-        allowed = np.flatnonzero(_within(request, each.all, 0))
+        allowed = np.flatnonzero(within(request, each.all, 0))
         seconds, usd = each.all.seconds[:, allowed], each.all.usd[:, allowed]
         if each.option.nodes not in each.all.counts:
             seconds = np.column_stack([seconds, each.chosen.seconds[:, each.at]])

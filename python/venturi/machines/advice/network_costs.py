@@ -16,7 +16,7 @@ from venturi.machines.cost.job import Job
 
 @dataclass(frozen=True, slots=True)
 class NetworkCosts:
-    """US dollars of the time used, metered, central estimates; a Missing value has its reason."""
+    """US dollars, central estimates; a Missing value has its reason."""
 
     instance_type: str
     nodes: int
@@ -65,4 +65,4 @@ def _usd(
         return Missing("only its line rate is known")
     if candidate.metered_usd is None:
         return Missing(candidate.no_price)
-    return float(candidate.metered_usd[0, 0])
+    return float(candidate.usd[0, 0])

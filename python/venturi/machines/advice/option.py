@@ -52,8 +52,9 @@ RATES = {
 
 
 class AdviceObjective(StrEnum):
-    """The order of options, the lowest first."""
+    """Which option comes first: see `choose.py`."""
 
+    RECOMMENDED = "recommended"
     CHEAPEST = "cheapest"
     FASTEST = "fastest"
 
@@ -205,22 +206,14 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, slots=True)
-class FewestNodes:
-    """The fewest nodes that cost the same, and the seconds that they take."""
-
-    nodes: int
-    time_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Option:
     """One type with one node count. `weakest`: origin of its least certain relevant rate.
 
     `lower_bound`: a rate is only known as an upper bound, so time and cost are lower bounds.
+    `cost_usd` is the cost as billed, or of the time used if the billing increment is unknown.
     `within_limits`: True if deadline and budget hold anywhere within the ranges; None without
-    limits. `fewer`: fewer nodes that cost the same and take longer, or None. `left_out`: items that
-    the price doesn't cover, so that the cost isn't a bound. `missing`: the reason for each missing
-    cost, by field.
+    limits. `left_out`: items that the price doesn't cover, so that the cost isn't a bound.
+    `missing`: the reason for each missing cost, by field.
     """
 
     catalog: str
@@ -231,6 +224,8 @@ class Option:
     least_nodes: int
     most_nodes: int
     time_s: Bounds
+    startup_s: float
+    cost_usd: Bounds | None
     metered_usd: Bounds | None
     billed_usd: Bounds | None
     phases: tuple[PhaseTime, ...]
@@ -240,16 +235,22 @@ class Option:
     price_is_stale: bool | None
     assumptions: tuple[str, ...]
     within_limits: bool | None = None
-    fewer: FewestNodes | None = None
     left_out: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def limited_by(self) -> str:
+        """Where most of the time goes: a resource, or "start-up"."""
+        spent = {"start-up": self.startup_s}
+        for phase in self.phases:
+            spent[phase.narrowest] = spent.get(phase.narrowest, 0.0) + phase.seconds.value
+        return max(spent, key=spent.__getitem__)
+
+    @property
     def usd(self) -> Bounds:
-        """The cost as billed, or metered if the billing is unknown."""
-        usd = self.metered_usd if self.billed_usd is None else self.billed_usd
-        assert usd is not None
-        return usd
+        """The known cost."""
+        assert self.cost_usd is not None
+        return self.cost_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +276,7 @@ def measured_job(candidate: Candidate, time_s: float) -> ReferenceTrial:
     usd = None
     if price is not None:
         usd = float(price.metered_usd(np.array([time_s]), candidate.counts[:1])[0])
-    model_usd = None if candidate.metered_usd is None else float(candidate.metered_usd[0, 0])
+    model_usd = None if candidate.metered_usd is None else float(candidate.usd[0, 0])
     return ReferenceTrial(
         candidate.instance_type.name,
         int(candidate.counts[0]),
@@ -386,6 +387,8 @@ def option_of(
         least_nodes=candidate.least_nodes,
         most_nodes=candidate.most_nodes,
         time_s=span(candidate.seconds, at),
+        startup_s=time.startup.value,
+        cost_usd=None if candidate.metered_usd is None else span(candidate.usd, at),
         metered_usd=None if candidate.metered_usd is None else span(candidate.metered_usd, at),
         billed_usd=None if candidate.billed_usd is None else span(candidate.billed_usd, at),
         phases=tuple(
@@ -406,7 +409,8 @@ def option_of(
 def _no_cost(candidate: Candidate) -> dict[str, str]:
     price = candidate.price
     if price is None:
-        return dict.fromkeys(("metered_usd", "billed_usd", "price_as_of"), candidate.no_price)
+        fields = ("cost_usd", "metered_usd", "billed_usd", "price_as_of")
+        return dict.fromkeys(fields, candidate.no_price)
     return {} if candidate.billed_usd is not None else {"billed_usd": price.node.not_billed}
 
 

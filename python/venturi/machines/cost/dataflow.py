@@ -9,6 +9,7 @@ separate terms or listed in the job's `assumptions`, and are zero unless the job
 - the part of the shuffle that stays on its node, with (N-1)/N crossing the network (`Exchange`);
 - CPU time: core-seconds per byte over the node's cores;
 - start-up time, before the first byte;
+- failures of nodes, each of which repeats the job;
 - skew: the largest node's share of the shuffle;
 - memory that keeps intermediate data between the phases (hybrid).
 """
@@ -17,13 +18,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from venturi.core.domain import invalid
 from venturi.core.quantity import Quantity
+from venturi.core.units import SECONDS_PER_HOUR
 from venturi.machines.cost.choices import Durability, Exchange
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node
@@ -31,6 +33,10 @@ from venturi.machines.cost.node import Node
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 MAP, REDUCE = "map+shuffle", "sort+reduce"
+# Nodes of large clusters fail about 0.5 times a year [Schroeder, Gibson 2006], servers of a cloud
+# 0.08 times: docs/method/advice.md.
+WORST_FAILURES = 6.0
+MOST_FAILURES = 30.0  # exponent beyond which a job never ends; the time stays finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +112,28 @@ class JobTime:
 
     nodes: Counts
     phases: tuple[PhaseModel, ...]
-    startup_s: float
+    startup: Bounds
+    failures_per_node_hour: float
     lower_bound: bool
     assumptions: tuple[str, ...]
     missing: Mapping[str, str]
 
     @property
     def seconds(self) -> Array:
-        """Shape (3, nodes): middle, low, high of the whole job."""
-        total: Array = np.sum([phase.seconds for phase in self.phases], axis=0) + self.startup_s
+        """Shape (3, nodes): middle, low, high of the whole job, with repetitions after failures.
+
+        With N nodes and f failures of each per second, a run of T seconds fails exp(N f T) - 1
+        times in the mean before it succeeds, after (exp(N f T) - 1) / (N f) seconds (a Poisson
+        process). The low end has no failure, the high end `WORST_FAILURES` times as many.
+        """
+        startup = np.array([[self.startup.value], [self.startup.low], [self.startup.high]])
+        run: Array = np.sum([phase.seconds for phase in self.phases], axis=0)
+        if self.failures_per_node_hour:
+            often = self.failures_per_node_hour / SECONDS_PER_HOUR * self.nodes
+            rate = np.array([[1.0], [1e-9], [WORST_FAILURES]]) * often
+            failures = np.expm1(np.minimum(rate * run, MOST_FAILURES))
+            run = failures / rate + failures * startup
+        total: Array = run + startup
         return total
 
     def span(self, at: int = 0) -> Bounds:
@@ -151,7 +170,7 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
     counts = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
     if counts.size == 0 or counts.min() < 1:
         raise invalid("nodes", counts.tolist(), "at least 1")
-    assumptions: list[str] = []
+    assumptions = list(job.notes)
     # No node has more than everything.
     skew = np.minimum(job.partition_skew, counts) if job.partition_skew > 1 else 1.0
     first, second, equations = _needs(job, node, counts, skew, assumptions)
@@ -161,9 +180,15 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
         if getattr(node, need.rate) is None and np.any(need.even + need.skewed)
     }
     if node.cores is None and (job.map_core_s_per_byte or job.reduce_core_s_per_byte):
-        missing["cores"] = node.missing.get("cores", "not given")
+        if job.cpu_is_assumed:
+            assumptions.append("CPU time counts as none, because the number of CPUs is unknown")
+            job = replace(job, map_core_s_per_byte=0.0, reduce_core_s_per_byte=0.0)
+        else:
+            missing["cores"] = node.missing.get("cores", "not given")
+    least_s, most_s = job.startup_range_s or (job.startup_s, job.startup_s)
+    startup = Bounds(job.startup_s, least_s, most_s)
     if missing:
-        return JobTime(counts, (), job.startup_s, False, tuple(assumptions), missing)
+        return JobTime(counts, (), startup, 0.0, False, tuple(assumptions), missing)
     phases = []
     for name, equation, needs, core_s, skewed in (
         (MAP, equations[0], first, job.map_core_s_per_byte * job.input_bytes, 0.0),
@@ -173,7 +198,8 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
         if core_s:
             assert node.cores is not None
             most = skew if skewed else 1.0
-            seconds = np.broadcast_to(most * core_s / node.cores / counts, (3, counts.size))
+            factors = np.array([[1.0], [job.core_s_range[0]], [job.core_s_range[1]]])
+            seconds = factors * most * core_s / node.cores / counts
             terms.append(Term("cpu", "computing", None, None, core_s, node.cores, seconds, skewed))
         phases.append(PhaseModel(name, equation, tuple(terms)))
     lower_bound = any(
@@ -181,7 +207,8 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
         for phase in phases
         for term in phase.terms
     )
-    return JobTime(counts, tuple(phases), job.startup_s, lower_bound, tuple(assumptions), {})
+    often = job.failures_per_node_hour
+    return JobTime(counts, tuple(phases), startup, often, lower_bound, tuple(assumptions), {})
 
 
 def _transfer(node: Node, need: _Need, counts: Counts, skew: Array | float) -> Term:

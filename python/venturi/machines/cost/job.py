@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -37,10 +37,12 @@ class Job:
 
     `copies` remote copies of each output file are written when `durability` is REPLICATED. CPU
     costs are core-seconds per input byte of map and shuffle, and per intermediate byte of sort and
-    reduce. `startup_s` passes once, before the first byte. `partition_skew` is the largest node's
-    share of the intermediate data over the mean share. `retained_share` of every node's memory
-    keeps intermediate data, which is then neither written nor read again. `exchange`: how much of
-    the shuffle crosses the network.
+    reduce; `core_s_range` are the factors of their lowest and highest. `startup_s` passes once,
+    before the first byte, and its range is `startup_range_s` where that is known. Each node fails
+    `failures_per_node_hour` times in an hour, and a failure repeats the job. `partition_skew` is
+    the largest node's share of the intermediate data over the mean share. `retained_share` of every
+    node's memory keeps intermediate data, which is then neither written nor read again.
+    `exchange`: how much of the shuffle crosses the network. `notes`: assumptions about the job.
     """
 
     name: str
@@ -51,10 +53,15 @@ class Job:
     copies: int = 1
     map_core_s_per_byte: float = 0.0
     reduce_core_s_per_byte: float = 0.0
+    core_s_range: tuple[float, float] = (1.0, 1.0)
+    cpu_is_assumed: bool = False
     startup_s: float = 0.0
+    startup_range_s: tuple[float, float] | None = None
+    failures_per_node_hour: float = 0.0
     partition_skew: float = 1.0
     retained_share: float = 0.0
     exchange: Exchange = Exchange.REMOTE
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         need_rate("input_bytes", self.input_bytes)
@@ -69,6 +76,17 @@ class Job:
             raise invalid("partition_skew", self.partition_skew, f"from 1 to {MOST_SKEW:g}")
         if not 0 <= self.retained_share < 1:
             raise invalid("retained_share", self.retained_share, "from 0 to below 1")
+
+    def computing(self, core_s: float) -> Job:
+        """This job with `core_s` core-seconds in all, half in each pass if there are two."""
+        half = core_s / 2 if self.intermediate_bytes else core_s
+        return replace(
+            self,
+            map_core_s_per_byte=half / self.input_bytes,
+            reduce_core_s_per_byte=half / self.intermediate_bytes
+            if self.intermediate_bytes
+            else 0.0,
+        )
 
     @property
     def remote_copies(self) -> int:

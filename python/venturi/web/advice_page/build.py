@@ -18,14 +18,7 @@ from venturi.machines.advice.hardware import Advice, ClassAdvice
 from venturi.machines.advice.network_costs import NetworkCosts
 from venturi.machines.advice.option import Option, OptionPrice, RuledOut
 from venturi.machines.simulate.simulation import PHASES, SimulationResult
-from venturi.terminal.advice import (
-    best_elsewhere,
-    fewer_nodes,
-    headline,
-    most_considered,
-    not_in_cost,
-    standing,
-)
+from venturi.terminal.advice import headline, labeled_choices, notes
 from venturi.web.advice_page.data import (
     AdvicePage,
     ExclusionRow,
@@ -63,7 +56,7 @@ def advice_page(
         title="Which machines",
         question=_question(advice),
         answer=(
-            headline(request.objective, leading)
+            headline(request, leading)
             if leading
             else "Cannot tell: no type has all the required facts"
         ),
@@ -79,6 +72,7 @@ def advice_page(
         deadline_s=request.deadline_s,
         budget_usd=request.budget_usd,
         commands=(command,),
+        curve=leading.curve if leading else (),
     )
 
 
@@ -96,22 +90,7 @@ def _question(advice: Advice) -> str:
 
 def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:
     before = f"{found.durability}: " if several else ""
-    told = []
-    if found.ranked:
-        shown = advice.request.shown
-        first = (fewer_nodes(found.ranked[0]), standing(advice.request.objective, found, shown)[1])
-        told += [f"{before}{text}" for text in first if text]
-        if lacking := not_in_cost(found.ranked[:shown]):
-            told.append(f"{before}{lacking}")
-        if capped := most_considered(advice.request, found.ranked[0]):
-            told.append(f"{before}{capped}.")
-        told += [f"{before}{text}." for text in best_elsewhere(found, shown)]
-    if found.measure:
-        best = found.measure[0]
-        told.append(
-            f"{before}Measure the {best.rate.replace('_', ' ')} rate of {best.instance_type} "
-            f"({best.how}): that would break the most ties."
-        )
+    told = [f"{before}{text}" for text in (notes(advice, found) if found.ranked else ())]
     if found.at_least:
         count = len(found.at_least)
         told.append(f"{before}{count_of(count, 'type')} not ranked: only a lower bound is known.")
@@ -123,7 +102,12 @@ def _rows(
 ) -> list[OptionRow]:
     """The shown options, then more node counts on the frontier."""
     points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p for p in found.frontier}
+    named: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    chosen = labeled_choices(advice.request, found)
+    for name, option in chosen:
+        named[option.catalog, option.instance_type, option.nodes].append(name)
     shown = [*found.ranked[: advice.request.shown], *found.at_least[: advice.request.shown]]
+    shown += [option for _, option in chosen if option not in shown]
     listed = {(each.catalog, each.instance_type, each.nodes) for each in shown}
     # One row a point of the frontier by the middles; those that merely may be are in the picture
     # through the types' own rows.
@@ -133,7 +117,12 @@ def _rows(
             each,
             _frontier(points.get((each.catalog, each.instance_type, each.nodes))),
             chosen=each is first,
-            note=each.durability if several else "",
+            note=", ".join(
+                [
+                    *named.get((each.catalog, each.instance_type, each.nodes), ()),
+                    *([each.durability] if several else []),
+                ]
+            ),
         )
         for each in shown
     ]

@@ -14,6 +14,7 @@ from typing import Literal
 
 from venturi.core.errors import VenturiError
 from venturi.machines.advice.explain import Explanation
+from venturi.machines.advice.hardware import ClusterSizePoint
 from venturi.machines.advice.network_costs import NetworkCosts
 from venturi.machines.advice.option import Option
 from venturi.web.report.data import Number, ReportFact
@@ -46,7 +47,7 @@ class AdvicePage:
     """Recommended machines: type, number, cost, and how certain that is.
 
     `reasons` are further sentences of the answer. `deadline_s` and `budget_usd` become lines in the
-    chart; they are None if you gave none.
+    chart; they are None if you gave none. `curve`: the recommended type by number of nodes.
     """
 
     title: str
@@ -62,6 +63,7 @@ class AdvicePage:
     deadline_s: float | None = None
     budget_usd: float | None = None
     commands: tuple[str, ...] = ()
+    curve: tuple[ClusterSizePoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

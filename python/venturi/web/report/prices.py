@@ -49,7 +49,7 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
         instance_type=instance_type.name,
         nodes=nodes,
         elapsed_s=option.time_s.value if option else why_not,
-        cost_usd=option.metered_usd.value if option and option.metered_usd else why_not,
+        cost_usd=option.usd.value if option and option.metered_usd else why_not,
         lower_bound=option.lower_bound if option else False,
         bottleneck=_bottleneck(option) if option else why_not,
         storage_bytes_per_s=storage,

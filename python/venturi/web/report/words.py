@@ -93,20 +93,15 @@ def figures(
         if size and elapsed:
             speed = f"{format_rate(size / elapsed)} of input"
         found.append(ReportFigure(f"Sort, {sort.label}", sort.elapsed_s, "duration", speed))
-    best = cheapest(prices)
+    best = recommended(prices)
     if best is not None:
-        found.append(
-            ReportFigure(
-                f"{job.removeprefix('a ')}, cheapest", best.cost_usd, "usd", best.instance_type
-            )
-        )
+        found.append(ReportFigure(job.removeprefix("a "), best.cost_usd, "usd", best.instance_type))
     return tuple(found)
 
 
-def cheapest(prices: Sequence[PriceRow]) -> PriceRow | None:
-    """The row of least known cost; lower bounds do not count."""
-    known = [price for price in prices if price.known and not price.lower_bound]
-    return min(known, key=lambda price: _known(price.cost_usd) or 0.0, default=None)
+def recommended(prices: Sequence[PriceRow]) -> PriceRow | None:
+    """The first row with a known cost, as `venturi advise` recommends it."""
+    return next((price for price in prices if price.known and not price.lower_bound), None)
 
 
 def _disk(rates: Rates) -> tuple[str, ...]:
@@ -197,24 +192,17 @@ def _point(point: PhaseBottleneck) -> str:
 
 
 def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:
-    best = cheapest(prices)
+    best = recommended(prices)
     if best is None:
         return (f"No instance type in the catalog has all the rates that {job} needs.",)
-    known = [price for price in prices if price.known and not price.lower_bound]
+    known = sum(price.known and not price.lower_bound for price in prices)
     nodes = _known(best.nodes)
     machines = best.instance_type if nodes is None else f"{nodes:,.0f} × {best.instance_type}"
-    sentences = [
-        f"Cheapest of {len(known)} types with known rates: {machines}, "
+    return (
+        f"Recommended of {known} types with known rates: {machines}, "
         f"{format_usd(_known(best.cost_usd))} in {format_duration(_known(best.elapsed_s))} (price "
-        f"as of {best.price_as_of})."
-    ]
-    fastest = min(known, key=lambda price: _known(price.elapsed_s) or 0.0)
-    if fastest is not best:
-        sentences.append(
-            f"Fastest: {fastest.instance_type}, {format_duration(_known(fastest.elapsed_s))} "
-            f"for {format_usd(_known(fastest.cost_usd))}."
-        )
-    return tuple(sentences)
+        f"as of {best.price_as_of}).",
+    )
 
 
 def machine(

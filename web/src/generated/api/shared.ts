@@ -21,6 +21,7 @@ export interface AdvicePage {
   deadline_s: number | null;
   budget_usd: number | null;
   commands: string[];
+  curve: ClusterSizePoint[];
 }
 export interface OptionRow {
   option: Option;
@@ -37,6 +38,8 @@ export interface Option {
   least_nodes: number;
   most_nodes: number;
   time_s: Bounds;
+  startup_s: number;
+  cost_usd: Bounds | null;
   metered_usd: Bounds | null;
   billed_usd: Bounds | null;
   phases: PhaseTime[];
@@ -46,7 +49,6 @@ export interface Option {
   price_is_stale: boolean | null;
   assumptions: string[];
   within_limits: boolean | null;
-  fewer: FewestNodes | null;
   left_out: string[];
   missing: {
     [k: string]: string;
@@ -62,10 +64,6 @@ export interface PhaseTime {
   seconds: Bounds;
   narrowest: string;
   certain: boolean;
-}
-export interface FewestNodes {
-  nodes: number;
-  time_s: number;
 }
 export interface NetworkCosts {
   instance_type: string;
@@ -101,10 +99,15 @@ export interface Job {
   copies: number;
   map_core_s_per_byte: number;
   reduce_core_s_per_byte: number;
+    core_s_range: [number, number];
+  cpu_is_assumed: boolean;
   startup_s: number;
+  startup_range_s: [number, number] | null;
+  failures_per_node_hour: number;
   partition_skew: number;
   retained_share: number;
   exchange: Exchange;
+  notes: string[];
 }
 export interface ExplainedTerm {
   phase: string;
@@ -150,6 +153,11 @@ export interface Sensitivity {
     time_s: [number, number];
   usd: [number, number] | null;
   rank: [number, number] | null;
+}
+export interface ClusterSizePoint {
+  nodes: number;
+  time_s: Bounds;
+  usd: Bounds;
 }
 export interface Author {
   name: string | null;

@@ -8,7 +8,6 @@ the dataclass by name, a `Missing` as `{"reason": "..."}`, a timestamp as ISO 86
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from shlex import join
 from typing import Annotated, Literal
@@ -17,17 +16,10 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import parse_bytes, parse_duration_s
 from venturi.machines.advice.explain import Explanation, explain_first, explain_type
 from venturi.machines.advice.explain import explain as explain_option
-from venturi.machines.advice.hardware import (
-    DEFAULT_MAX_NODES,
-    Advice,
-    HardwareRequest,
-    advise,
-    compared,
-    predict,
-    type_and_nodes,
-)
+from venturi.machines.advice.hardware import Advice, advise, compared, predict, type_and_nodes
 from venturi.machines.advice.network_costs import network_costs
 from venturi.machines.advice.option import AdviceObjective
+from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
 from venturi.machines.advice.suppositions import assumed
 from venturi.machines.advice.volumes import attach, parse_volumes
 from venturi.machines.catalog import DEFAULT, Catalog, load_shipped, shipped
@@ -35,6 +27,7 @@ from venturi.machines.catalog.diff import diff
 from venturi.machines.catalog.find import shipped_with, type_named, unknown
 from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
+from venturi.machines.cost.operation import operated
 from venturi.record.query.conditions import refused
 from venturi.terminal.catalog import summarise
 from venturi.web.advice_page.build import advice_page
@@ -127,7 +120,7 @@ def advice(
         float | None,
         Parameter(gt=0, allow_inf_nan=False, description="Maximum cost in US dollars."),
     ] = None,
-    objective: Literal["cheapest", "fastest"] = "cheapest",
+    objective: Literal["recommended", "cheapest", "fastest"] = "recommended",
     nodes: Annotated[
         int | None, Parameter(ge=1, le=MOST_NODES, description="Only this number of nodes.")
     ] = None,
@@ -158,7 +151,7 @@ def advice(
     ]
     classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
     request = HardwareRequest(
-        job=sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange)),
+        job=operated(sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange))),
         durabilities=tuple(Durability(name) for name in classes),
         max_nodes=max_nodes,
         objective=AdviceObjective(objective),
@@ -211,7 +204,7 @@ def predictions(
     today = datetime.now(UTC).date()
     types = [text.partition(":")[0] for text in on]
     found = [_catalog(name) for name in dict.fromkeys(catalog or shipped_with(types))]
-    job = replace(sort_job(parse_bytes(sort, unit_needed=True)), durability=Durability(durability))
+    job = operated(sort_job(parse_bytes(sort, unit_needed=True), Durability(durability)))
     request = HardwareRequest(
         job=job, network=NetworkChoice(network.replace("-", " ")), today=today
     )

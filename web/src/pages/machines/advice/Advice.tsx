@@ -13,6 +13,7 @@ const DURABILITIES = [
   ["volumes", "network volumes"],
 ] as const;
 const OBJECTIVES = [
+  ["recommended", "cost and few nodes"],
   ["cheapest", "cost"],
   ["fastest", "time"],
 ] as const;
@@ -167,7 +168,7 @@ function Question(): ReactNode {
         name="objective"
         label="Optimize for"
         choices={OBJECTIVES}
-        value={one("objective", "cheapest")}
+        value={one("objective", "recommended")}
       />
       <Choice
         name="network"

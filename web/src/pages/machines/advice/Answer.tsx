@@ -84,8 +84,7 @@ const why = (option: Option, field: string): Missing => ({
   reason: option.missing[field] ?? "unknown",
 });
 
-const costOf = (option: Option) => option.metered_usd ?? why(option, "metered_usd");
-const billOf = (option: Option) => option.billed_usd?.value ?? why(option, "billed_usd");
+const costOf = (option: Option) => option.cost_usd ?? why(option, "cost_usd");
 
 const priceAge = ({ price_as_of: day, price_is_stale: stale, missing }: Option) => (
   <>
@@ -125,11 +124,10 @@ const OPTIONS: Column<OptionRow>[] = [
     ),
   },
   {
-    head: "Cost of node time",
+    head: "Cost",
     kind: "n",
     cell: ({ option }) => <RangeCell value={costOf(option)} as={usd} least={option.lower_bound} />,
   },
-  { head: "Billed", kind: "n", cell: ({ option }) => <Tell value={billOf(option)} as={usd} /> },
   { head: "Frontier", cell: ({ frontier }) => frontier },
   { head: "Narrowest point", kind: "formula", cell: narrowest },
   {
@@ -140,7 +138,6 @@ const OPTIONS: Column<OptionRow>[] = [
 ];
 
 function Chosen({ row: { option, note } }: { row: OptionRow }) {
-  const [cost, bill] = [costOf(option), billOf(option)];
   return (
     <ul className="figures">
       <li>
@@ -151,26 +148,22 @@ function Chosen({ row: { option, note } }: { row: OptionRow }) {
         <span className="note">{note}</span>
       </li>
       <RangeFigure label="Time" value={option.time_s} as={duration} least={option.lower_bound} />
-      <RangeFigure label="Cost of node time" value={cost} as={usd} least={option.lower_bound} />
+      <RangeFigure label="Cost" value={costOf(option)} as={usd} least={option.lower_bound} />
       <li>
-        <span className="label">Billed</span>
-        <span className="value">
-          {option.lower_bound && !isMissing(bill) && "≥ "}
-          <Tell value={bill} as={usd} />
-        </span>
-        <span className="note">price as of {priceAge(option)}</span>
+        <span className="label">Price as of</span>
+        <span className="value">{priceAge(option)}</span>
       </li>
     </ul>
   );
 }
 
 function Options({ page }: { page: AdvicePage }) {
-  const { options, deadline_s, budget_usd } = page;
+  const { options, curve, deadline_s, budget_usd } = page;
   const asked = deadline_s !== null || budget_usd !== null;
   const least = options.some(({ option }) => option.lower_bound);
   const draw = useCallback(
-    (view: View) => pareto({ options, deadline_s, budget_usd }, view),
-    [options, deadline_s, budget_usd],
+    (view: View) => pareto({ options, curve, deadline_s, budget_usd }, view),
+    [options, curve, deadline_s, budget_usd],
   );
   return (
     <Section id="options" title="Time against cost">
@@ -179,7 +172,8 @@ function Options({ page }: { page: AdvicePage }) {
           <p>
             Each mark is a number of nodes of one type. Whiskers show the bounds from the known
             ranges of the inputs. An option is on the frontier if no other is both faster and
-            cheaper. Where ranges overlap, that's unknown (can't tell).
+            cheaper. Where ranges overlap, that's unknown (can't tell). The line is the chosen type
+            with other numbers of nodes, start-up included.
             {asked && " A deadline or budget far from every option isn't drawn."}
           </p>
         </figcaption>
@@ -247,8 +241,8 @@ function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
       <figure>
         <figcaption>
           <p>
-            Cost of node time per type for three networks: none (storage is the only limit), the
-            network between two nodes, and the network observed with that many nodes.
+            Cost per type for three networks: none (storage is the only limit), the network between
+            two nodes, and the network observed with that many nodes.
             {drawn < rows.length &&
               ` The chart shows the first ${drawn} types with a known cost, the table all ${rows.length}.`}
           </p>

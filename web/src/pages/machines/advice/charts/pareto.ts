@@ -13,7 +13,13 @@ import {
 } from "../../../../charts/plot";
 import { axisOf, timeUnit } from "../../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../../charts/view";
-import type { AdvicePage, Bounds, Option, OptionRow } from "../../../../generated/types";
+import type {
+  AdvicePage,
+  Bounds,
+  ClusterSizePoint,
+  Option,
+  OptionRow,
+} from "../../../../generated/types";
 import { duration, usd } from "../../../../units";
 
 type Known = Option & Omit<OptionRow, "option"> & { cost_usd: Bounds };
@@ -36,7 +42,7 @@ const CROWD = 40;
 /** The options of which a cost is known. */
 const knownOf = (rows: readonly OptionRow[]): Known[] =>
   rows.flatMap(({ option, ...place }) =>
-    option.metered_usd === null ? [] : [{ ...option, ...place, cost_usd: option.metered_usd }],
+    option.cost_usd === null ? [] : [{ ...option, ...place, cost_usd: option.cost_usd }],
   );
 
 const around = ({ x, y }: Point): Box => ({ left: x - 7, top: y - 7, right: x + 7, bottom: y + 7 });
@@ -121,6 +127,56 @@ function staircase(points: Point[], view: View): Shape[] {
   if (corners.length < 2) return [];
   const style = { fill: "none", stroke: view.color("measured"), lineWidth: 1.5, opacity: 0.45 };
   return [{ type: "polyline", shape: { points: corners }, style }];
+}
+
+/** Pixels between two numbers of nodes on the curve. */
+const CURVE_STEP_PX = 56;
+
+/** The recommended type by number of nodes: a line with the numbers next to it. */
+function curveOf(
+  curve: readonly ClusterSizePoint[],
+  plot: Plot,
+  seconds: number,
+  view: View,
+): { lines: Shape[]; names: Shape[]; taken: Box[] } {
+  const { box } = plot;
+  const drawn = curve
+    .map(({ nodes, time_s, usd: cost }) => ({
+      nodes,
+      x: plot.x(time_s.value / seconds),
+      y: plot.y(cost.value),
+    }))
+    .filter(({ x, y }) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom);
+  if (drawn.length < 2) return { lines: [], names: [], taken: [] };
+  const style = { fill: "none", stroke: view.color("throat"), lineWidth: 2, opacity: 0.6 };
+  const lines: Shape[] = [
+    { type: "polyline", shape: { points: drawn.map(({ x, y }) => [x, y]) }, style },
+  ];
+  const names: Shape[] = [];
+  const taken: Box[] = [];
+  let last = { x: Number.POSITIVE_INFINITY, y: 0 };
+  for (const { nodes, x, y } of drawn) {
+    if (Math.hypot(x - last.x, y - last.y) < CURVE_STEP_PX) continue;
+    last = { x, y };
+    const text = nodes.toLocaleString("en-US");
+    const width = textWidth(text, LABEL_PX);
+    taken.push({ left: x + 4, top: y + 2, right: x + 4 + width, bottom: y + 16 });
+    lines.push({ type: "circle", shape: { cx: x, cy: y, r: 2.5 }, style: { fill: style.stroke } });
+    names.push({
+      type: "text",
+      style: {
+        text,
+        x: x + 4,
+        y: y + 9,
+        verticalAlign: "middle",
+        fill: view.color("throat"),
+        stroke: view.color("surface"),
+        lineWidth: 3,
+        font: `400 ${LABEL_PX}px ${view.font}`,
+      },
+    });
+  }
+  return { lines, names, taken };
 }
 
 /** Names next to their dots: each where it overlaps no dot and no other name, or not at all. */
@@ -261,7 +317,7 @@ function details(option: Known): string[] {
 }
 
 export function pareto(
-  data: Pick<AdvicePage, "options" | "deadline_s" | "budget_usd">,
+  data: Pick<AdvicePage, "options" | "curve" | "deadline_s" | "budget_usd">,
   view: View,
 ): Drawing {
   const known = knownOf(data.options);
@@ -289,6 +345,7 @@ export function pareto(
     budget ? { at: budget, text: `budget ${usd(budget)}` } : null,
     view,
   );
+  const curve = curveOf(data.curve, plot, unit.seconds, view);
   const origin: [number, number] = [x.minimum, y.minimum];
   const whiskers = points.flatMap((point) => whiskersOf(point, view));
   const dots = points.map((point) => [dotOf(point, points.length > CROWD, view)]);
@@ -304,9 +361,21 @@ export function pareto(
         return tip(`${nodes} × ${option.instance_type}`, details(option));
       }),
       series: [
-        layer([...staircase(points, view), ...whiskers, ...limits.lines], origin, 2),
+        layer(
+          [...staircase(points, view), ...whiskers, ...limits.lines, ...curve.lines],
+          origin,
+          2,
+        ),
         items(dots, origin, { z: 3 }),
-        layer([...limits.names, ...labels(points, limits.taken, box, view)], origin, 4),
+        layer(
+          [
+            ...limits.names,
+            ...curve.names,
+            ...labels(points, [...limits.taken, ...curve.taken], box, view),
+          ],
+          origin,
+          4,
+        ),
       ],
     },
   };
