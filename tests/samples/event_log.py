@@ -29,7 +29,8 @@ END = event("SparkListenerApplicationEnd", Timestamp=61_000)
 
 def _type_of(metric: str) -> str:
     """The type of a metric of SQL by its name."""
-    return "size" if "size" in metric else "timing" if metric.endswith(" time") else "sum"
+    timing = metric.endswith(" time") or metric.startswith("time to ")
+    return "size" if "size" in metric else "timing" if timing else "sum"
 
 
 ORIGIN_MS = 1_700_000_000_000

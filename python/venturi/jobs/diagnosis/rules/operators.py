@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.uneven import records_of
 from venturi.jobs.stages.causes import PYTHON, READING, total
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
@@ -38,6 +41,7 @@ _NO_SOURCE = re.compile(
 _COLUMNS = re.compile(r"\[[^\]]*\]")
 _READ_SCHEMA = re.compile(r", ReadSchema: .*$", re.DOTALL)
 _WORKERS = "time to run Python workers"
+_STARTING, _INITIALIZING = "time to start Python workers", "time to initialize Python workers"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
@@ -53,10 +57,12 @@ def python_rows(case: Case) -> Iterator[Hit]:
             each for each in case.plans.of_stage(stage.key) if PYTHON_OPERATOR.fullmatch(each.name)
         ]
         if not there:
+            yield from _rdd_functions(case, stage)
             continue
         operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
         _, times = case.ran(stage.key)
-        python_s = times.causes[PYTHON]
+        again_s = sum(_starting_s(case, stage, there).values()) * _again(stage)
+        python_s = np.maximum(times.causes[PYTHON] - again_s / len(times.elapsed_s), 0.0)
         share = total(python_s) / stage.task_s
         if share < case.limit("python-rows", "share"):
             continue
@@ -71,6 +77,79 @@ def python_rows(case: Case) -> Iterator[Hit]:
             _called(operator),
             {"function": name},
         )
+
+
+@rule("python-start")
+def python_start(case: Case) -> Iterator[Hit]:
+    """Find stages with tasks that spend much time until their Python workers can compute."""
+    for stage in case.stages:
+        there = [
+            each for each in case.plans.of_stage(stage.key) if PYTHON_OPERATOR.fullmatch(each.name)
+        ]
+        spent_s = _starting_s(case, stage, there)
+        whole_s, n = sum(spent_s.values()), stage.n_tasks or 1
+        if not there or whole_s < case.limit("python-start", "share") * stage.task_s:
+            continue
+        places, times = case.ran(stage.key)
+        each_s = np.full(len(places), whole_s / len(places))
+        large = spent_s[_INITIALIZING] / n >= case.limit("python-start", "task_s")
+        new = case.setting("spark.python.worker.reuse") == "false"
+        yield Hit(
+            f"in {stage.title}, Python workers of {n:,} tasks took "
+            f"{whole_s / stage.task_s:.0%} of the task time to start "
+            f"({format_duration(spent_s[_STARTING])}) and to load functions and their data "
+            f"({format_duration(spent_s[_INITIALIZING])})",
+            (FindingScope(stage=stage.label, query=there[0].query_id, operator=there[0].text),),
+            case.saved_s(stage.key, np.minimum(each_s, times.elapsed_s) * _again(stage)),
+            Confidence.HIGH,
+            "reuse" if new else "closure" if large else "tasks",
+            {"tasks": f"{max(stage.slots, 1)}"},
+        )
+
+
+def _again(stage: Stage) -> float:
+    """Return the share of a stage's tasks that aren't the first on their slots."""
+    return max(1 - stage.slots / (stage.n_tasks or 1), 0.0)
+
+
+def _starting_s(case: Case, stage: Stage, there: Sequence[Operator]) -> dict[str, float]:
+    """Return the task time of a stage to start and initialize Python workers, by metric."""
+    return {
+        name: sum(case.plans.timed_in(each, stage.key).get(name, 0.0) for each in there)
+        for name in (_STARTING, _INITIALIZING)
+    }
+
+
+def _rdd_functions(case: Case, stage: Stage) -> Iterator[Hit]:
+    """Find Python functions of RDDs that compute, row by row.
+
+    The log lacks the CPU time of Python workers, so a function may also wait. One that takes
+    microseconds for each of many records computes.
+    """
+    places, times = case.ran(stage.key)
+    python_s, records = (
+        total(times.causes.get(PYTHON, np.zeros(1))),
+        total(records_of(case, places)),
+    )
+    if (
+        case.plans.of_stage(stage.key)
+        or python_s < case.limit("python-rows", "share") * stage.task_s
+    ):
+        return
+    if records < case.limit("python-rows", "records"):
+        return
+    each_s = python_s / records
+    if each_s > case.limit("python-rows", "record_us") / 1e6:
+        return
+    yield Hit(
+        f"in {stage.title}, Python workers took {python_s / stage.task_s:.0%} of the task time, "
+        f"{format_duration(python_s)}, for functions of RDDs: {each_s * 1e6:.1f} µs for each of "
+        f"{int(records):,} records",
+        (FindingScope(stage=stage.label),),
+        case.saved_s(stage.key, times.causes[PYTHON]),
+        Confidence.LOW,
+        "rdd",
+    )
 
 
 def _called(operator: Operator) -> str:

@@ -86,7 +86,7 @@ def one_task(case: Case) -> Iterator[Hit]:
     """Much data in a single task."""
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        if stage.n_tasks != 1 or stage.slots < 2 or _takes_some(case, stage):
+        if stage.n_tasks != 1 or stage.slots < 2 or takes_some(case, stage):
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
         records = total(records_of(case, places))
@@ -101,7 +101,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         wanted = max(math.ceil(read_bytes / (128 * _MIB)), stage.slots)
         there = case.plans.of_stage(stage.key)
         window = next((each for each in there if each.name == "Window"), None)
-        saved_s = np.maximum(times.elapsed_s - _shared_slot_s(case, times) / parts, 0.0)
+        saved_s = np.maximum(times.elapsed_s - shared_slot_s(case, times) / parts, 0.0)
         if window is not None:
             saved_s = np.maximum(saved_s - _compared_s(case, there, records, parts), 0.0)
         yield Hit(
@@ -138,7 +138,7 @@ def _single(there: Sequence[Operator], read_bytes: float) -> str:
     return "source" if (scans or not read_bytes) and not shuffled else "other"
 
 
-def _shared_slot_s(case: Case, times: TaskTimes) -> Seconds:
+def shared_slot_s(case: Case, times: TaskTimes) -> Seconds:
     """How long attempts that ran alone would take where tasks are on all slots: they then share
     the cores with one another and with the threads of the JVM, and wait as others of the job do."""
     own_s = times.elapsed_s - times.causes[TO_COMPUTE]
@@ -157,7 +157,7 @@ def _compared_s(case: Case, there: Sequence[Operator], records: float, parts: in
     return max(compared_s - sorted_s, 0.0) / parts
 
 
-def _takes_some(case: Case, stage: Stage) -> bool:
+def takes_some(case: Case, stage: Stage) -> bool:
     """Whether a stage only looks at the first partition, as for `show` and `take`."""
     there = case.plans.of_stage(stage.key)
     return any(each.name in _LIMITS for each in there) or bool(_SOME.search(stage.name))

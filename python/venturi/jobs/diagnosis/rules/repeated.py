@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from venturi.core.units import format_duration
+from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.resources import shuffle_lost
 from venturi.jobs.failures.meanings import FailureMeaning, meaning_of
 from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages import losses
+from venturi.jobs.stages.causes import total
 from venturi.jobs.stages.stage import LostExecutor, WastedTime
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _ERRORS = 2  # different ones that a finding describes
 _MESSAGE = 160  # characters of each
+# A job of a reader without a query of its own. Writers have queries, and write.
+_INFERS = re.compile(r"(?:csv|json|xml|load) at ")
 _Alike = tuple[str, tuple[str, ...]]
 
 
@@ -222,3 +226,23 @@ def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
         for id_, name, start, end in rows
     ]
     return sorted(spans, key=lambda each: each[1])
+
+
+@rule("schema-inferred")
+def schema_inferred(case: Case) -> Iterator[Hit]:
+    """Find stages that read input to infer its columns and their types, before the query does."""
+    for stage in case.stages:
+        if not _INFERS.match(stage.name) or case.plans.of_stage(stage.key):
+            continue
+        places, _ = case.ran(stage.key)
+        read = total(case.line.tasks.bytes_read[places])
+        written = case.line.tasks.kind.output_bytes
+        if not read or (written is not None and total(case.column(written)[places])):
+            continue
+        yield Hit(
+            f"{stage.title} read {format_bytes(int(read))} for {format_duration(stage.task_s)} of "
+            "task time to infer the schema",
+            (FindingScope(stage=stage.label),),
+            case.at_most_s(stage.key, stage.elapsed_s or 0.0),
+            Confidence.HIGH,
+        )

@@ -1,4 +1,4 @@
-"""Operators that multiply rows, and joins that compare every row with every other."""
+"""Operators that multiply, compare or move more rows than needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from venturi.core.units import format_duration
+import numpy as np
+
+from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.plans import ROWS, Operator
@@ -18,6 +20,8 @@ _KEYLESS = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _CARRIED = 0.5  # of the multiplied rows: an operator that takes fewer is not slowed by them
 _RANGE = re.compile(r"[<>]=?")
 _OR = re.compile(r"\bOR\b")
+_REPARTITION = re.compile(r"RoundRobinPartitioning|REPARTITION_BY")
+_WRITING = "shuffle write time"
 _NULL_AWARE = re.compile(r"\bLeftAnti\b.*\bisnull\(")
 
 
@@ -108,6 +112,51 @@ def join_without_key(case: Case) -> Iterator[Hit]:
             Confidence.MEDIUM,
             _kind_of(join),
         )
+
+
+@rule("shuffled-again")
+def shuffled_again(case: Case) -> Iterator[Hit]:
+    """Find repartitioned rows that the next operators shuffle by something else."""
+    for first in case.plans.operators.values():
+        if first.name != "Exchange" or not _REPARTITION.search(first.text):
+            continue
+        again, rows = _next_exchange(case, first), first.counted.get("shuffle records written", 0)
+        stages = [stage for stage in case.stages if stage.key in first.stages]
+        writing = [s for s in stages if case.plans.timed_in(first, s.key).get(_WRITING)]
+        # Rows of few tasks are repartitioned so that more can work on them.
+        if again is None or any((each.n_tasks or 0) < each.slots for each in writing):
+            continue
+        saved_s = 0.0
+        for stage in stages:
+            places, times = case.ran(stage.key)
+            cause = times.causes.get("shuffle write" if stage in writing else "shuffle fetch wait")
+            row_s = case.limit("shuffled-again", "row_ns") / 1e9
+            spent_s = np.full(len(places), rows * row_s / len(places))
+            spent_s = np.minimum(spent_s if cause is None else spent_s + cause, times.elapsed_s)
+            saved_s += case.saved_s(stage.key, spent_s)
+        size = first.counted.get("shuffle bytes written", 0)
+        yield Hit(
+            f"query {first.query_id} repartitioned {rows:,} rows ({format_bytes(size)}), and then "
+            f"shuffled their results again: {without_numbers(first.text)}, then "
+            f"{without_numbers(again.text)}",
+            (
+                FindingScope(query=first.query_id, operator=first.text),
+                *(FindingScope(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.LOW,
+        )
+
+
+def _next_exchange(case: Case, operator: Operator) -> Operator | None:
+    """Return the exchange that shuffles the rows of `operator` next, None if they're joined."""
+    while operator.parent is not None:
+        operator = case.plans.operators[operator.query_id, operator.parent]
+        if operator.name == "Exchange":
+            return operator
+        if len(case.plans.children_of(operator)) != 1:
+            return None
+    return None
 
 
 def _in(stages: list[Stage], join: Operator) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.partitions import STARTING, of_causes
-from venturi.jobs.stages.causes import STATE, total
+from venturi.jobs.stages.causes import STATE, Seconds, total
 from venturi.jobs.stages.stage import Stage, StreamUse
 from venturi.jobs.stages.streaming import COMMIT, JOBS, OFFSETS, PLANNING, stream_uses
 
@@ -95,6 +97,54 @@ def state_store(case: Case) -> Iterator[Hit]:
             {"partitions": f"{wanted}"},
             None if fixed else SparedResources(f"{format_duration(total(state_s))} a batch", share),
         )
+
+
+@rule("small-batches")
+def small_batches(case: Case) -> Iterator[Hit]:
+    """Find streams that are always busy, mostly with the fixed cost of batches."""
+    for use in stream_uses(case.line):
+        many = use.batches >= case.limit("small-batches", "batches")
+        if not many or (use.busy or 0.0) < case.limit("small-batches", "busy"):
+            continue
+        from_s, to_s = _batches_s(case, use.stream)
+        # The first batch also warms up the JVM.
+        outside_s = (to_s - from_s - _in_stages_s(case, from_s, to_s))[1:]
+        share = float(outside_s.sum()) / float((to_s - from_s)[1:].sum())
+        if share < case.limit("small-batches", "share"):
+            continue
+        factor = case.limit("small-batches", "larger")
+        yield Hit(
+            f"{use.name or use.stream} ran {use.batches:,} batches without a pause, of "
+            f"{use.rows // use.batches:,} rows on average. {share:.0%} of their time, "
+            f"{format_duration(float(outside_s.sum()))}, passed in the driver: planning, logging "
+            "offsets, committing",
+            (FindingScope(operator=use.name or use.stream),),
+            float(outside_s.sum()) * (1 - 1 / factor),
+            Confidence.MEDIUM,
+            values={"factor": f"{factor:.0f}"},
+        )
+
+
+def _batches_s(case: Case, stream: str) -> tuple[Seconds, Seconds]:
+    """When the batches of a stream began and ended, in seconds since the application's start."""
+    batches = case.line.account.batches
+    assert batches is not None
+    rows = batches.filter(stream=stream).select("began_ms", "took_ms").drop_nulls().sort("began_ms")
+    from_s = (rows["began_ms"].to_numpy() - case.line.tasks.origin_ms) / 1e3
+    return from_s, from_s + rows["took_ms"].to_numpy() / 1e3
+
+
+def _in_stages_s(case: Case, from_s: Seconds, to_s: Seconds) -> Seconds:
+    """For how long any stage ran in each of these periods."""
+    edges, covered, until = [0.0], [0.0], 0.0
+    for span in sorted(case.line.spans.values(), key=lambda each: each.from_s):
+        start = max(span.from_s, until)
+        if span.to_s > start:
+            edges += [start, span.to_s]
+            covered += [covered[-1], covered[-1] + span.to_s - start]
+            until = span.to_s
+    run_s = np.interp(to_s, edges, covered) - np.interp(from_s, edges, covered)
+    return np.asarray(run_s, dtype=np.float64)
 
 
 def _slowest_stage(case: Case, use: StreamUse) -> Stage | None:

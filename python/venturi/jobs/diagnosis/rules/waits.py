@@ -11,10 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit
+from venturi.jobs.diagnosis.case import (
+    SHOWN,
+    Case,
+    Confidence,
+    FindingScope,
+    Hit,
+    SparedResources,
+)
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.uneven import data_of
-from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, Truths, total
+from venturi.jobs.stages.causes import (
+    SPILLING,
+    TO_COMPUTE,
+    Floats,
+    Seconds,
+    TaskTimes,
+    Truths,
+    total,
+)
 from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.jobs.stages.latest_ends import task_cpus
 from venturi.jobs.stages.memory import heap_bytes, is_local
@@ -98,6 +113,43 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
 def garbage_collection(case: Case) -> Iterator[Hit]:
     """Stages with tasks that stopped for garbage collection."""
     yield from _recorded(case, "garbage-collection", "garbage collection")
+
+
+@rule("too-few-cores")
+def too_few_cores(case: Case) -> Iterator[Hit]:
+    """Tasks that only compute, and wait for a core for most of their time."""
+    explained = case.plans.fully_explained()
+    full = [
+        stage
+        for stage in case.stages
+        if stage.key in explained
+        and not stage.spilled_bytes
+        and (stage.n_tasks or 0) >= stage.slots > 1
+    ]
+    ran = [case.ran(stage.key)[1] for stage in full]
+    all_s = sum(total(times.elapsed_s) for times in ran)
+    waited_s = sum(total(times.causes[TO_COMPUTE]) for times in ran)
+    task_s = sum(stage.task_s for stage in case.analysis.stages)
+    if not full or all_s < case.limit("too-few-cores", "of_tasks") * task_s:
+        return
+    share = waited_s / all_s
+    slots = max(case.line.account.executors["cores"].drop_nulls(), default=0)
+    slots //= task_cpus(case.line.account)
+    cores = slots * (1 - share)
+    # If an executor got less than one core, other load is the cause, and not the number of slots.
+    if share < case.limit("too-few-cores", "share") or cores < 1:
+        return
+    longest = sorted(full, key=lambda stage: -stage.task_s)[:SHOWN]
+    yield Hit(
+        f"tasks that only compute waited for a core for {share:.0%} of their time: the {slots:,} "
+        f"slots of an executor got the time of {cores:.1f} cores",
+        tuple(FindingScope(stage=stage.label) for stage in longest),
+        0.0,
+        Confidence.MEDIUM,
+        "local" if is_local(case.line.account) else "any",
+        {"cores": f"{math.ceil(cores)}"},
+        SparedResources(f"{slots - math.ceil(cores):,} of {slots:,} slots", share),
+    )
 
 
 @rule("driver-files")
