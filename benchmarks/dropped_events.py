@@ -186,11 +186,11 @@ def _findings(found: Diagnosis, whole: Diagnosis) -> Iterator[Contradiction]:
             yield Contradiction(f"finding {each.rule}", each.says, "no such finding")
             continue
         if each.partial:
-            near = each.saves_s <= max(true.saves_s + 1.0, (1 + _ABOUT) * true.saves_s)
+            near = each.saving_s <= max(true.saving_s + 1.0, (1 + _ABOUT) * true.saving_s)
         else:
-            near = _close(each.saves_s, true.saves_s, _TIME_S) and each.says == true.says
+            near = _close(each.saving_s, true.saving_s, _TIME_S) and each.says == true.says
         if not near:
-            said = (f"{one.says} (saves {one.saves_s:.2f} s)" for one in (each, true))
+            said = (f"{one.says} (saves {one.saving_s:.2f} s)" for one in (each, true))
             yield Contradiction(f"finding {each.rule}", *said)
         places = {place.stage for place in true.where}
         if wrong := {place.stage for place in each.where} - places:

@@ -79,7 +79,7 @@ def pair_of(name: str, faulty: DiagnosedLog, fixed: DiagnosedLog) -> Pair:
         faulty.without_cause,
         tuple(each.rule for each in findings),
         tuple(each.rule for each in fixed.diagnosis.findings),
-        None if own is None else (0.0, own.saves_s, own.saves_s),
+        None if own is None else (own.saving_low_s, own.saving_s, own.saving_high_s),
         faulty.sentence,
     )
 

@@ -65,7 +65,7 @@ def load(name: str) -> FaultyProgram:
     """Import the program `name`; its functions are sent to Python workers by value."""
     file = files()[name]
     module = importlib.import_module(f"{__package__}.programs.{file.parent.name}.{file.stem}")
-    cloudpickle.register_pickle_by_value(module)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     program: FaultyProgram = module.PROGRAM
     return program
 

@@ -26,7 +26,6 @@ from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.record.importing.formats import Log
-from venturi.terminal.findings import headline
 
 _LEVEL = 10
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans become children of this process
@@ -178,7 +177,7 @@ def _read(log: Path, host: HostLoad) -> DiagnosedLog:
         line,
         analysis,
         found,
-        headline(analysis, found),
+        found.sentence,
         analysis.elapsed_s or 0.0,
         share(unknown_s),
         share(waiting_s),

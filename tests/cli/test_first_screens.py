@@ -92,7 +92,8 @@ def test_the_costliest_finding_has_its_fix(
 ) -> None:
     settings, screens = imported
     shown = on_terminal(settings, "show", screens["skewed join"][0].rpartition(" ")[2])
-    assert shown[2].startswith("  1. Uneven partitions: ")
+    assert shown[1].startswith("Split the large partition in stage 4: saves about ")
+    assert shown[3].startswith("  1. Uneven partitions: saves about ")
     assert any(line.startswith("     Fix: ") for line in shown)
     assert any("--conf spark.sql.adaptive.enabled=true" in line for line in shown)
 

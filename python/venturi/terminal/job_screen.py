@@ -14,10 +14,10 @@ from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
 from venturi.jobs.stages.stage import Analysis, WastedTime
-from venturi.jobs.stages.verdict import WORDS
+from venturi.jobs.stages.verdict import in_words
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
-from venturi.terminal.findings import as_options, format_saving
+from venturi.terminal.findings import as_options
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, at_least, shorten_to
 
 _NO_REASON = "no reason is recorded"
@@ -45,14 +45,15 @@ def job_screen(
     """
     failed = failed_queries(account)
     failure = [*_failure(trial, account, analysis, failed)]
+    explained = found.findings or trial.state is not State.FAILED
+    answer = [*_block(found.sentence, "", 2, "bold")] if explained else []
     lines = [
         Paragraph(headline(trial, account, analysis), "bold"),
         *failure,
+        *answer,
         Paragraph(""),
     ]
     findings = [*_findings(found, trial.state, len(failure))]
-    if not found.findings:
-        findings += _block(_sentence(analysis.verdict.sentence), "  ", 5)
     if findings:
         lines += [*findings, Paragraph("")]
     parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
@@ -160,7 +161,7 @@ def _sentence(text: str) -> str:
 
 
 def _title(number: int, finding: Finding) -> str:
-    saving = format_saving(finding)
+    saving = finding.saving
     title = shorten_to(finding.title[0].upper() + finding.title[1:], SCREEN_WIDTH - 8 - len(saving))
     return f"  {number}. {title}: {saving}"
 
@@ -182,10 +183,10 @@ def _time(analysis: Analysis, parts_max: int) -> Iterator[Paragraph]:
         return
     parts: dict[str, float] = {}
     for part, share in analysis.verdict.shares.items():
-        name = "driver" if part in ON_DRIVER else WORDS[part]
+        name = "driver" if part in ON_DRIVER else in_words(part)
         parts[name] = parts.get(name, 0.0) + share
     longest = sorted(parts.items(), key=lambda each: -each[1])
-    waits = parts.get(WORDS[TO_COMPUTE], 0.0) >= _WAITS and parts_max > 3
+    waits = parts.get(in_words(TO_COMPUTE), 0.0) >= _WAITS and parts_max > 3
     shown = [each for each in longest[: parts_max - 1 - waits] if each[1] >= _LEAST_SHARE]
     rest = 1 - sum(share for _, share in shown)
     if rest >= _LEAST_SHARE:
@@ -204,7 +205,7 @@ def _bar(share: float) -> str:
     return _EIGHTHS[8] * whole + _EIGHTHS[eighths].strip()
 
 
-def _block(text: str, indent: str, lines_max: int) -> Iterator[Paragraph]:
+def _block(text: str, indent: str, lines_max: int, style: str = "") -> Iterator[Paragraph]:
     """Yield `text` wrapped, at most `lines_max` lines of it."""
     for line in textwrap.wrap(
         text,
@@ -214,4 +215,4 @@ def _block(text: str, indent: str, lines_max: int) -> Iterator[Paragraph]:
         max_lines=lines_max,
         placeholder=" …",
     ):
-        yield Paragraph(line)
+        yield Paragraph(line, style)

@@ -9,7 +9,7 @@ from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
 from venturi.jobs.diagnosis.difference import even_ratio, even_words
 from venturi.jobs.diagnosis.find import Diagnosis
-from venturi.terminal.findings import bound
+from venturi.terminal.findings import with_saving
 from venturi.terminal.table import (
     SCREEN_WIDTH,
     UNKNOWN,
@@ -170,6 +170,6 @@ def _stages(found: JobDifference) -> Table:
 def _findings(diagnoses: Sequence[Diagnosis]) -> Table:
     rows = []
     for name, diagnosis in zip(("before", "after"), diagnoses, strict=True):
-        told = ", ".join(map(bound, diagnosis.findings)) or diagnosis.silence or UNKNOWN
+        told = ", ".join(map(with_saving, diagnosis.findings)) or diagnosis.silence or UNKNOWN
         rows.append((name, told))
     return pairs(rows)

@@ -62,7 +62,7 @@ def found(account: JobAccount) -> dict[str, Finding]:
 
 def test_maps_that_merge_cost_the_merging_and_get_a_buffer(account: JobAccount) -> None:
     told = found(account)["map-spills"]
-    assert told.saves_s == pytest.approx(4 * MAPS)
+    assert told.replayed_s == pytest.approx(4 * MAPS)
     assert told.settings == {"mapreduce.task.io.sort.mb": "188"}  # 150 MiB in four fifths of it
     once = account.tasks.with_columns(SPILLED_RECORDS=pl.lit(100, pl.Int64))
     assert "map-spills" not in found(replace(account, tasks=once))
@@ -70,7 +70,7 @@ def test_maps_that_merge_cost_the_merging_and_get_a_buffer(account: JobAccount) 
 
 def test_short_maps_cost_what_starting_them_does(account: JobAccount) -> None:
     told = found(account)["short-maps"]
-    assert told.saves_s == pytest.approx(MAPS * 4 * (1 - 5 / MAPS))
+    assert told.replayed_s == pytest.approx(MAPS * 4 * (1 - 5 / MAPS))
     assert told.settings == {
         "mapreduce.input.fileinputformat.split.minsize": str(MAPS * (1 << 20) // 5)
     }
@@ -101,7 +101,7 @@ def test_a_map_for_each_small_file_is_told_instead_of_short_maps(
     assert "one map for each of 60 files," in told["small-inputs"].says
     wanted = 2
     assert f"about {wanted} maps" in told["small-inputs"].do
-    assert told["small-inputs"].saves_s == pytest.approx(MAPS * 4 * (1 - wanted / MAPS))
+    assert told["small-inputs"].replayed_s == pytest.approx(MAPS * 4 * (1 - wanted / MAPS))
     large = replace(small, configuration={name: str(4 << 20)})  # as small as splits are to be
     assert "small-inputs" not in found(large)
 
@@ -146,7 +146,7 @@ def test_a_missing_combiner_costs_copying_and_merging_what_it_would_not_leave(
 ) -> None:
     told = found(combined(account, 0, 0, 20_000))["combiner-missing"]
     assert "6,000,000 records of 20,000 keys from 60 maps" in told.says
-    assert told.saves_s == pytest.approx(40 * (1 - 20_000 * MAPS / 6_000_000))
+    assert told.replayed_s == pytest.approx(40 * (1 - 20_000 * MAPS / 6_000_000))
     assert "combiner-missing" not in found(combined(account, 0, 0, 90_000))
     assert "combiner-missing" not in found(combined(account, 100, 10, 20_000))
 
@@ -157,7 +157,7 @@ def test_reduces_that_hold_containers_while_maps_wait_cost_these_maps_their_turn
     job = combined(account, 0, 0, 90_000)
     told = found(job)["early-reduces"]
     # The reduce had one of two containers from the start; the last map began after 295 s.
-    assert told.saves_s == pytest.approx(295 / 2)
+    assert told.replayed_s == pytest.approx(295 / 2)
     assert told.settings == {"mapreduce.job.reduce.slowstart.completedmaps": "0.97"}
     assert "for the last map, 75% of their time" in told.says
     late = replace(job, configuration={"mapreduce.job.reduce.slowstart.completedmaps": "0.99"})
@@ -171,5 +171,5 @@ def test_a_combiner_that_leaves_most_records_costs_what_follows_the_map_function
 ) -> None:
     told = found(combined(account, 100, 95, 20_000))["combiner-useless"]
     assert "left 5,700 of 6,000 records (95%)" in told.says
-    assert told.saves_s == pytest.approx(4 * MAPS)
+    assert told.replayed_s == pytest.approx(4 * MAPS)
     assert "combiner-useless" not in found(combined(account, 100, 50, 20_000))

@@ -58,8 +58,8 @@ def test_a_long_pause_is_told_with_what_was_asked_before_and_after_it(tmp_path: 
         FindingScope(query=0, operator="collect at app.py:0"),
         FindingScope(query=1, operator="collect at app.py:1"),
     )
-    assert told.saves_s == pytest.approx(30)
-    assert told.share == pytest.approx(30 / 86)
+    assert told.replayed_s == pytest.approx(30)
+    assert told.share == pytest.approx(told.saving_s / 86)
     assert (told.confidence, "notebook" in told.assumes) == ("low", True)
 
 

@@ -59,7 +59,7 @@ def test_a_join_that_makes_more_rows_than_it_gets_costs_their_share(tmp_path: Pa
     )
     assert told.rule == "join-explodes"
     assert "produced 1,000,000 rows from 10,000" in told.says
-    assert told.saves_s == pytest.approx(40 * 0.99)
+    assert told.replayed_s == pytest.approx(40 * 0.99)
     assert "equality" not in told.do
 
 
@@ -78,7 +78,7 @@ def test_a_scan_of_all_for_few_rows_costs_the_reading_of_the_others(tmp_path: Pa
         _3=2 << 30,
     )
     assert told.rule == "full-scan"
-    assert told.saves_s == pytest.approx(20 * 0.95)
+    assert told.replayed_s == pytest.approx(20 * 0.95)
     assert "(day = 7)" in told.do
 
 
@@ -91,7 +91,7 @@ def test_a_large_broadcast_costs_what_the_driver_took_alone(tmp_path: Path) -> N
     ]
     log.end(40)
     told = found(tmp_path, log)["broadcast-large"]
-    assert told.saves_s == pytest.approx(20)
+    assert told.replayed_s == pytest.approx(20)
 
 
 def test_results_for_the_driver_cost_their_sending_and_its_taking_in(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_results_for_the_driver_cost_their_sending_and_its_taking_in(tmp_path: P
         log.task(0, 0, 60, metrics=sent)
     log.end(100)
     told = found(tmp_path, log)["driver-collect"]
-    assert told.saves_s == pytest.approx(10 + 40)
+    assert told.replayed_s == pytest.approx(10 + 40)
     assert "600.0 MiB" in told.do
 
 
@@ -152,7 +152,7 @@ def test_pauses_are_waits_for_locality_only_near_data(
     told = found(tmp_path, log)
     assert set(told) == rules
     if rules:
-        assert told["locality-wait"].saves_s == pytest.approx(30)
+        assert told["locality-wait"].replayed_s == pytest.approx(30)
         assert told["locality-wait"].settings == {"spark.locality.wait": "0s"}
 
 
@@ -174,7 +174,7 @@ def test_executors_that_come_late_cost_what_their_slots_would_have_done(
     told = found(tmp_path, log)
     assert ("allocation-lag" in told) is dynamic
     if dynamic:
-        assert told["allocation-lag"].saves_s == pytest.approx(100 * 3 / 4)
+        assert told["allocation-lag"].replayed_s == pytest.approx(100 * 3 / 4)
         assert told["allocation-lag"].settings == {"spark.dynamicAllocation.initialExecutors": "4"}
         assert [at.stage for at in told["allocation-lag"].where] == ["0"]
 
@@ -241,7 +241,7 @@ def test_copies_that_lose_spare_cores(tmp_path: Path) -> None:
     told = found(tmp_path, log)["speculation"]
     assert told.spares is not None
     assert told.spares.share == pytest.approx(100 / 300)
-    assert told.saves_s == 0
+    assert told.replayed_s == 0
     assert {at.task for at in told.where} == {"1", "3"}  # the copies
 
 
@@ -260,7 +260,7 @@ def half_idle(**settings: str) -> SparkLog:
 
 def test_cores_that_the_driver_lets_idle_are_told_and_cost_no_time(tmp_path: Path) -> None:
     told = found(tmp_path, half_idle(**{"spark.master": "yarn"}))["idle-cores"]
-    assert told.saves_s == 0
+    assert told.replayed_s == 0
     assert told.spares is not None
     assert told.settings == {"spark.executor.instances": "1"}
     # One executor: 190 s of the driver's, and 400 s of tasks on four slots.

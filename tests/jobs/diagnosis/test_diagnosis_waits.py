@@ -47,7 +47,7 @@ def test_long_tasks_on_some_of_the_slots_could_be_more(
         few = rules["too-few-tasks"]
         assert few.says == "stage 0 (collect at app.py:0) had 2 tasks of 12.0 s on 4 slots"
         assert few.do.startswith("make at least 4 partitions")
-        assert few.saves_s == pytest.approx(12 - 2 * 12 / 4)
+        assert few.replayed_s == pytest.approx(12 - 2 * 12 / 4)
         assert few.where == (FindingScope(stage="0"),)
 
 
@@ -76,7 +76,7 @@ def test_what_tasks_waited_for_is_told_from_a_share_on(
     assert told.says == (
         f"{says} of the task time of stage 0 (collect at app.py:0), {2 * saved_s:.1f} s"
     )
-    assert told.saves_s == pytest.approx(saved_s)
+    assert told.replayed_s == pytest.approx(saved_s)
     assert (told.where, told.confidence) == ((FindingScope(stage="0"),), "high")
 
 
@@ -105,7 +105,7 @@ def test_small_files_cost_what_looking_for_them_and_reading_them_takes(tmp_path:
     assert told is not None
     assert told.says == "query 0 read 200 files of 1.0 MiB on average"
     assert told.do == "compact them into 2 files of about 100.0 MiB"
-    assert told.saves_s == pytest.approx((4 + 20) * (1 - 2 / 200))
+    assert told.replayed_s == pytest.approx((4 + 20) * (1 - 2 / 200))
     assert [(at.query, at.stage) for at in told.where] == [(0, None), (None, "0")]
     assert reading(tmp_path, 101, 3 * _MIB - 1) is not None
     assert reading(tmp_path, 100, _MIB) is None
@@ -139,7 +139,7 @@ def test_a_host_whose_tasks_take_longer_with_no_more_data_is_slow(tmp_path: Path
     assert told.where == (FindingScope(stage="0", host="h1", executor="1"),)
     assert told.do.startswith("check h1 ")
     # Thirteen tasks of 10 s on two slots.
-    assert told.saves_s == pytest.approx(80 - 70)
+    assert told.replayed_s == pytest.approx(80 - 70)
 
 
 def test_a_host_is_not_slow_by_a_little_by_few_tasks_or_by_more_data(tmp_path: Path) -> None:
@@ -165,4 +165,4 @@ def test_executors_are_late_that_come_when_there_is_none(tmp_path: Path) -> None
         FindingScope(host="h1", executor="1"),
         FindingScope(host="h2", executor="2"),
     )
-    assert told.saves_s == pytest.approx(30 + 20)
+    assert told.replayed_s == pytest.approx(30 + 20)

@@ -40,7 +40,7 @@ def test_single_tasks_one_after_another_could_share_the_slots(tmp_path: Path) ->
         "6 stages of one task ran one after another on 2 slots, for 12.0 s"
     )
     # Half of 12 s, less the wait of tasks that share the cores (a fifth of their time then).
-    assert finding.saves_s == pytest.approx(12 - 12 / 0.8 / 2)
+    assert finding.replayed_s == pytest.approx(12 - 12 / 0.8 / 2)
     assert "from 2 or more threads" in finding.do
 
 
@@ -81,7 +81,7 @@ def test_small_batches_without_a_pause_cost_driver_time(tmp_path: Path) -> None:
         in finding.says
     )
     # Of all batches but the first, and nine tenths of their time outside tasks.
-    assert finding.saves_s == pytest.approx(20 * 0.8 * 0.9)
+    assert finding.replayed_s == pytest.approx(20 * 0.8 * 0.9)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def read_twice(call: str, *, wrote: int = 0) -> SparkLog:
 
 def test_input_that_is_read_for_its_schema(tmp_path: Path) -> None:
     finding = found(tmp_path, read_twice("csv at NativeMethodAccessorImpl.java:0"), 20)
-    assert finding["schema-inferred"].saves_s == pytest.approx(8)
+    assert finding["schema-inferred"].replayed_s == pytest.approx(8)
     assert "read 61.0 MiB" in finding["schema-inferred"].says
 
 
@@ -162,7 +162,7 @@ def test_python_workers_that_take_long_to_start(tmp_path: Path, log: SparkLog, f
     finding = found(tmp_path, log, 10)["python-start"]
     assert fix in finding.do
     # 12.2 s of tasks on two slots, but for the first task on each slot.
-    assert finding.saves_s == pytest.approx(12.2 / 2 * 0.9, rel=0.01)
+    assert finding.replayed_s == pytest.approx(12.2 / 2 * 0.9, rel=0.01)
 
 
 def test_the_first_worker_of_each_slot_has_to_start(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_repartitioned_rows_that_are_shuffled_again(tmp_path: Path) -> None:
     log = repartitioned("Exchange hashpartitioning(k#1, 200), ENSURE_REQUIREMENTS, [plan_id=9]")
     finding = found(tmp_path, log, 30)["shuffled-again"]
     assert "repartitioned 10,000,000 rows" in finding.says
-    assert finding.saves_s > 1
+    assert finding.replayed_s > 1
 
 
 @pytest.mark.parametrize(

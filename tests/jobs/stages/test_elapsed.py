@@ -202,8 +202,7 @@ def test_the_driver_s_time_is_told_apart(tmp_path: Path) -> None:
     }
     assert found.verdict.narrowest == "driver"
     assert found.verdict.sentence.startswith(
-        "the driver (no stage active) took at least 73% of 41.0 s: the program before its first "
-        "query or job 17%, planning queries and fetching their results 16%, "
+        "the driver took at least 73% of 41.0 s: before the first query 17%, planning queries 16%, "
     )
 
 
@@ -226,9 +225,7 @@ def test_a_program_that_uses_no_spark_for_long_is_named(tmp_path: Path) -> None:
         log.task(number, 4 + 10 * number, 5 + 10 * number)
     log.end(95)
     found = of(log, tmp_path)
-    assert found.verdict.sentence.startswith(
-        "the driver (no stage active) took 89% of 95.0 s: the program between queries 85%"
-    )
+    assert found.verdict.sentence.startswith("the driver took 89% of 95.0 s: between queries 85%")
     assert seconds(found)["between queries"] == 81.0
 
 
@@ -252,13 +249,11 @@ def three_jobs(*, left_out: int | None = None, stage: bool = True) -> SparkLog:
 def test_lost_jobs_are_neither_the_driver_nor_success(tmp_path: Path) -> None:
     whole = of(three_jobs(), tmp_path)
     assert whole.verdict.narrowest is None
-    assert whole.verdict.sentence.startswith(
-        "two are about equal: the driver (no stage active) 50%"
-    )
+    assert whole.verdict.sentence.startswith("two are about equal: the driver 50%")
     assert "not in the log" not in seconds(whole)
     found = of(three_jobs(left_out=1), tmp_path)
     assert found.verdict.sentence == (
-        "the log lacks the events of 1 job and 1 task; cannot tell: time missing from the "
+        "the log lacks the events of 1 job and 1 task; cannot tell: time missing from "
         "log took 50% of 60.0 s"
     )
     assert seconds(found) == {

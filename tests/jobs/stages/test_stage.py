@@ -419,7 +419,7 @@ def test_the_driver_is_the_narrowest_point_where_no_stage_runs() -> None:
     analysis = analyse(found)
     assert analysis.driver_s == pytest.approx(90.0)
     assert analysis.verdict.narrowest == "driver"
-    assert analysis.verdict.sentence.startswith("the driver (no stage active) took 90% of 1 min")
+    assert analysis.verdict.sentence.startswith("the driver took 90% of 1 min")
 
 
 def spans(*rows: tuple[int, tuple[int, ...], float, float]) -> list[StageSpan]:

@@ -16,7 +16,6 @@ from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
-from venturi.terminal.findings import headline
 
 
 def hot_key(folder: Path) -> Path:
@@ -41,7 +40,7 @@ def hot_key(folder: Path) -> Path:
 def first_line(log: SparkLog, folder: Path) -> str:
     line = timeline(log.account(folder))
     analysis = analyse(line.account, None, line)
-    return headline(analysis, diagnose(line, analysis))
+    return diagnose(line, analysis).sentence
 
 
 def by_one_task(from_s: float, to_s: float) -> SparkLog:
@@ -57,19 +56,15 @@ def by_one_task(from_s: float, to_s: float) -> SparkLog:
     return log
 
 
-def test_a_finding_is_told_before_a_driver_that_took_less(tmp_path: Path) -> None:
+def test_the_finding_comes_before_a_driver_that_took_longer(tmp_path: Path) -> None:
     log = by_one_task(45, 85)
     log.end(100)
     first = first_line(log, tmp_path)
-    assert first.startswith("the driver (no stage active) took 60% of 1 min 40 s")
-    assert "; the costliest finding is a stage of a single task (" in first
-    log = by_one_task(40, 100)
-    log.end(100)
-    first = first_line(log, tmp_path)
-    assert first.startswith("the costliest finding is a stage of a single task (")
+    assert first.startswith("Use 8 partitions in stage 0: saves about ")
+    assert first.endswith(" of 1 min 40 s.")
 
 
-def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> None:
+def test_a_task_without_an_end_comes_before_any_finding(tmp_path: Path) -> None:
     log = by_one_task(0, 60)
     log.job(1, 60, None, [1])
     log.stage(1, 60, None, 4)
@@ -77,12 +72,12 @@ def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> Non
         log.task(1, 60, 62)
     log.task(1, 60, None)
     log.end(100)
-    first = first_line(log, tmp_path)
-    assert " didn't end: it had run for 40.0 s" in first.partition("; ")[0]
-    assert "; the costliest finding is a stage of a single task (" in first
+    assert first_line(log, tmp_path).endswith(
+        " didn't end: it had run for 40.0 s of 1 min 40 s when the log ends."
+    )
 
 
-def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
+def test_import_show_and_the_page_begin_with_the_same_sentence(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
@@ -95,11 +90,8 @@ def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
     taken, _ = venturi("import", "spark-eventlog", str(hot_key(tmp_path)))
     with TrialRepository.open(settings) as repository, client_of(repository) as client:
         (trial,) = whole_trials(repository)
-        first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]
-    assert first.startswith(
-        "the costliest finding is uneven partitions (at most 25.0 s, 25%); cannot "
-        "tell: unattributed time took 60% of 1 min 40 s"
-    )
-    assert "\n  1. Uneven partitions: at most 25.0 s, 25%\n" in taken
+        first: str = client.get(f"/api/trials/{trial.id}/job").json()["sentence"]
+    assert first.startswith("Partition by an evenly distributed key in stage 0: saves about ")
+    assert first in " ".join(taken.split())
     shown, _ = venturi("show", trial.id)
-    assert first in shown.split("Findings, the costliest first", maxsplit=1)[0]
+    assert first in shown.split("Narrowest point", maxsplit=1)[0]

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sentence } from "../../src/format";
-import type { Finding, JobData, JobPart } from "../../src/generated/types";
-import { barsOf, headlineOf, savingOf } from "../../src/pages/results/trial/headline";
+import type { JobData, JobPart } from "../../src/generated/types";
+import { barsOf, headlineOf } from "../../src/pages/results/trial/headline";
 
 const part = (name: string, share: number): JobPart => ({
   part: name,
@@ -10,11 +10,8 @@ const part = (name: string, share: number): JobPart => ({
   share,
 });
 
-const finding = (more: Partial<Finding>) =>
-  ({ title: "uneven partitions", saves_s: 3.4, share: 0.09, spares: null, ...more }) as Finding;
-
 const job = (more: Partial<JobData>) =>
-  ({ failure: null, findings: [], silence: null, ...more }) as JobData;
+  ({ failure: null, sentence: null, silence: null, ...more }) as JobData;
 
 test("the five largest parts have a bar each, the others share one", () => {
   const parts = ["a", "b", "c", "d", "e", "f", "g"].map((name, at) => part(name, (at + 1) / 28));
@@ -24,23 +21,13 @@ test("the five largest parts have a bar each, the others share one", () => {
   expect(barsOf(parts.slice(1)).map(({ part: name }) => name)).not.toContain("other");
 });
 
-test("the headline is the failure, else the biggest finding, else that there is none", () => {
-  const first = finding({});
-  expect(headlineOf(job({ findings: [first] }))).toBe(
-    "Biggest finding: uneven partitions, up to 3.4 s (9%) can be saved",
-  );
-  expect(headlineOf(job({ findings: [first], failure: "failed: out of memory" }))).toBe(
+test("the headline is the failure, else the answer of the diagnosis", () => {
+  const answer = "Broadcast the small table in query 0: saves about 45 s (30–80 s) of 2 min 26 s.";
+  expect(headlineOf(job({ sentence: answer }))).toBe(answer.slice(0, -1));
+  expect(headlineOf(job({ sentence: answer, failure: "failed: out of memory" }))).toBe(
     "The application failed",
   );
-  expect(headlineOf(job({ silence: "no known problem costs more than 1.8 s" }))).toBe(
-    "No known problem costs more than 1.8 s",
-  );
-});
-
-test("a saving has time, other resources, or both", () => {
-  const spares = { what: "1.2 core-hours", share: 0.2 };
-  expect(savingOf(finding({ saves_s: 0, spares }))).toBe("up to 1.2 core-hours (20%) can be saved");
-  expect(savingOf(finding({ spares }))).toContain("3.4 s (9%) and 1.2 core-hours (20%)");
+  expect(headlineOf(job({ silence: "no log was kept" }))).toBe("No log was kept");
 });
 
 test("a sentence begins with a capital and ends once", () => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import functions as f
 
 from benchmarks.diagnosis.program import FaultyProgram, Run
@@ -12,7 +14,7 @@ def run(given: Run) -> None:
         (f.col("id") % 20_000).alias("k"), f.rand(1).alias("x"), f.rand(2).alias("y")
     )
     if given.faulty:
-        table = rows.toPandas()
+        table: Any = rows.toPandas()
         found = table.groupby("k").apply(lambda group: (group["x"] * group["y"]).mean())
         assert len(found) == 20_000
     else:

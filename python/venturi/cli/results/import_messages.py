@@ -167,16 +167,13 @@ def _say_refused(imported: ImportReport) -> None:
 
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
     """Print an application with its costliest finding, in a line."""
-    from venturi.terminal.findings import bound
-
     account = arrival.account
     job = _job_of(repository, arrival)
     found = "nothing known"
     if account["failure"] is not None:
         found = repr(account["failure"])
     elif job is not None:
-        first = next(iter(job.diagnosis.findings), None)
-        found = job.diagnosis.silence or found if first is None else bound(first)
+        found = job.diagnosis.sentence
     time = "" if account["elapsed_s"] is None else f", {format_duration(account['elapsed_s'])}"
     state = "" if account["state"] == "succeeded" else f", {account['state']}"
     name, found = plain(account["name"]), plain(found)

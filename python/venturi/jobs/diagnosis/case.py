@@ -58,7 +58,7 @@ class SparedResources:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A rule's hit at one place, and the most by which the job could have ended sooner.
+    """A rule's hit at one place, and how much sooner the job would have ended by the replay.
 
     `variant` selects the advice of the rule that fits, `values` fills in its names. Hits that save
     no time state the resources that they save.
@@ -180,14 +180,23 @@ class Case:
         return n, self.at_most_s(key, plan.whole_s - plan.without_pauses_s(least_s))
 
     def without_s(self, vain: Places) -> float:
-        """The time saved if the attempts at the places `vain` had taken none."""
+        """The time saved if the attempts at the places `vain` had never started."""
         saved_s = 0.0
         for stage in self.stages:
-            places, times = self.ran(stage.key)
-            here = np.isin(places, vain)
-            if here.any():
-                saved_s += self.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
+            plan = self.line.schedules.get(stage.key)
+            here = np.isin(self.ran(stage.key)[0], vain)
+            if plan is not None and here.any():
+                saved_s += self.at_most_s(stage.key, plan.whole_s - plan.without_s(here))
         return saved_s
+
+    def merged_s(self, key: Key, work_s: Seconds, n_tasks: int) -> float:
+        """The time saved if `n_tasks` tasks of a stage did the `work_s` of all its attempts."""
+        plan = self.line.schedules.get(key)
+        return (
+            0.0
+            if plan is None
+            else self.at_most_s(key, plan.whole_s - plan.merged_s(work_s, n_tasks))
+        )
 
     def longest(self, places: Places) -> tuple[FindingScope, ...]:
         """Where those of the attempts at `places` were that took the longest."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
+from venturi.jobs.diagnosis.calibration import calibration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule_functions
+from venturi.jobs.diagnosis.sentences import first_sentence, place_words, saving_words
 from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
 from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
@@ -24,11 +26,15 @@ OVERLAP = "savings overlap: two findings may save the same seconds"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of a rule: its evidence, its advice, and a bound on the time saved.
+    """A finding of a rule: its evidence, its advice, and the time that the fix saves.
 
-    `saves_s` is an upper bound under the assumption `assumes`, `share` its share of the elapsed
-    time. Savings of several findings may overlap, so never add them up. A finding that saves
-    resources but no time has `saves_s` 0. `settings` implement the advice `do`; empty if the
+    `saving_s` is the expected saving under the assumption `assumes`, `share` its share of the
+    elapsed time. `saving_low_s` and `saving_high_s` are its 90 % range, found by `saving_method`
+    from the saving in a replay alone, `replayed_s`. `saving` has them in words. `fix` is `do` in
+    some words, with the place.
+    If the saving is a `bound`, no fix saves more than `saving_high_s`. Savings of several findings
+    may overlap, so never add them up. A finding that saves resources but no time has a `saving_s`
+    of 0. `settings` implement the advice `do`; empty if the
     program has to change. If it is `partial`, events are missing from the log, and its figures are
     those of the recorded tasks.
     """
@@ -38,9 +44,16 @@ class Finding:
     says: str
     where: tuple[FindingScope, ...]
     costs: str
+    fix: str
     do: str
     settings: Mapping[str, str]
-    saves_s: float
+    saving: str
+    saving_s: float
+    saving_low_s: float
+    saving_high_s: float
+    saving_method: str
+    replayed_s: float
+    bound: bool
     share: float
     spares: SparedResources | None
     assumes: str
@@ -48,13 +61,20 @@ class Finding:
     source: str
     partial: bool = False
 
+    @property
+    def sentence(self) -> str:
+        """The fix, its place and its saving."""
+        partly = ", counting recorded tasks only" if self.partial else ""
+        return f"{self.fix}: {self.saving}{partly}."
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`findings` in order of cost, those without a time last; `silence` explains why the list is
-    empty; `unseen` lists the checks that the log lacks data for.
+    """`sentence` is the answer. `findings` are in order of cost, those without a time last;
+    `silence` explains why the list is empty; `unseen` lists the checks that the log lacks data for.
     """
 
+    sentence: str
     findings: tuple[Finding, ...]
     silence: str | None
     unseen: tuple[str, ...]
@@ -62,14 +82,15 @@ class Diagnosis:
     @property
     def overlap(self) -> str | None:
         """How to read the costs of several findings, None where at most one costs time."""
-        several = sum(each.saves_s > 0 for each in self.findings) > 1
+        several = sum(each.saving_s > 0 for each in self.findings) > 1
         return OVERLAP if several else None
 
 
 def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     """The findings about the time of a job; `analysis` was made on `line`."""
     if not line.elapsed_s:
-        return Diagnosis((), "the start or end of the application is unknown", ())
+        said = first_sentence(line, analysis, None)
+        return Diagnosis(said, (), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
@@ -85,13 +106,19 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
         if rests_on == "stage":
             every = [hit for hit in every if _slots_known(certain, hit)]
         hits = [hit for hit in every if not (rules[id_].needs_plan and _lacks_plan(line, hit))]
+        whole = len(hits) == len(every)
+        hits = [hit for hit in hits if hit.saves_s > 0 or hit.spares is not None]
+        if not hits:
+            continue
         hits.sort(key=lambda hit: -hit.saves_s)
+        finding = _finding(rules[id_], hits, line, whole=whole)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
-        if spared or sum(hit.saves_s for hit in hits) >= least_s:
-            found.append(_finding(rules[id_], hits, line, whole=len(hits) == len(every)))
+        if spared or finding.saving_s >= least_s:
+            found.append(finding)
     found.sort(key=_cost, reverse=True)
     silence = None if found else _silence(line, least_s)
-    return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
+    said = first_sentence(line, analysis, found[0].sentence if found else None)
+    return Diagnosis(said, tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
 
 
 def _silence(line: Timeline, least_s: float) -> str:
@@ -110,16 +137,17 @@ def _silence(line: Timeline, least_s: float) -> str:
 
 
 def _cost(finding: Finding) -> tuple[float, float]:
-    return finding.saves_s, 0.0 if finding.spares is None else finding.spares.share
+    return finding.saving_s, 0.0 if finding.spares is None else finding.spares.share
 
 
 def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole: bool) -> Finding:
     """Merges a rule's hits; the message describes the costliest one."""
-    first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
+    first, *others = hits
     places = "place" if len(others) == 1 else "places"
     more = f"; the same in {len(others):,} more {places}" if others else ""
     elapsed_s = line.elapsed_s or 0.0
-    saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
+    replayed_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
+    saving = calibration().saving(rule.id, replayed_s, elapsed_s, bound=rule.bound)
     where = [place for hit in hits for place in hit.where]
     partial = not whole or _is_partial(line, where)
     return Finding(
@@ -128,13 +156,20 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole:
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
         where=tuple(where[:_MOST_PLACES]),
         costs=rule.costs,
+        fix=rule.fix_of(first.variant).format_map(first.values) + place_words(first.where),
         do=rule.do[first.variant].format_map(first.values),
         settings={
             key.format_map(first.values): value.format_map(first.values)
             for key, value in rule.settings.get(first.variant, {}).items()
         },
-        saves_s=saves_s,
-        share=saves_s / elapsed_s if elapsed_s else 0.0,
+        saving=saving_words(saving, elapsed_s, first.spares, bound=rule.bound),
+        saving_s=saving.expected_s,
+        saving_low_s=saving.low_s,
+        saving_high_s=saving.high_s,
+        saving_method=saving.method,
+        replayed_s=replayed_s,
+        bound=rule.bound,
+        share=saving.expected_s / elapsed_s if elapsed_s else 0.0,
         spares=first.spares,
         assumes=rule.assumes,
         # Missing events can only hide more failures.

@@ -49,9 +49,17 @@ class DiagnosisRule:
     """Where idle or busy slots are its evidence: there it needs the events of all tasks."""
     needs_plan: bool = True
     """Whether a plan, or a metric of its operators, may show that it isn't so."""
+    bound: bool = False
+    """Whether no fix saves more than the replay: all of the time that the rule is about."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The settings of the engine that put an advice into effect, by variant; none where the program
     itself has to change."""
+    fix: Mapping[str, str] = field(default_factory=dict)
+    """The advice in some words, by variant, `any` for all others."""
+
+    def fix_of(self, variant: str) -> str:
+        """Return the advice of a variant in some words."""
+        return self.fix.get(variant) or self.fix.get("any") or f"Fix {self.title}"
 
 
 @cache

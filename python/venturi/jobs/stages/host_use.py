@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from venturi.core.units import format_rate
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.stage import Analysis, Stage
-from venturi.jobs.stages.verdict import WORDS
+from venturi.jobs.stages.verdict import in_words
 from venturi.results.hosts.use import PROCESSOR, HostUse
 from venturi.results.hosts.watched import BUSY, NarrowestHost, WatchedHosts, narrowest_of
 
@@ -73,7 +73,7 @@ def host_use_by_stage(
 def sentence(stage: Stage, use: HostUse) -> str:
     """The host's evidence on the bottleneck of `stage`, compared with the engine's."""
     narrowest = stage.verdict.narrowest
-    engine = "cannot tell" if narrowest is None else f"says {WORDS[narrowest]}"
+    engine = "cannot tell" if narrowest is None else f"says {in_words(narrowest)}"
     if use.busiest is None:
         return f"the engine's log {engine}; the host metrics name no device"
     device, busy = use.busiest

@@ -9,7 +9,8 @@ task never makes the stage longer (the sorted times at which slots get free only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from heapq import heapreplace
 
 import numpy as np
@@ -58,6 +59,33 @@ class Schedule:
         if not paused.any():
             return self.whole_s
         return self._replayed_s(np.where(paused, 0.0, self.pauses_s), self.elapsed_s)
+
+    def without_s(self, removed: npt.NDArray[np.bool_]) -> float:
+        """The stage's time without the attempts `removed`, marked in the tasks' own order.
+
+        An attempt that started later had waited for them, as a retry does for its failure, so it
+        starts after the usual pause.
+        """
+        kept = ~removed[self.order]
+        if kept.all():
+            return self.whole_s
+        first = int(np.argmin(kept))
+        usual_s = float(np.median(self.pauses_s[:first])) if first else 0.0
+        pauses_s = np.append(self.pauses_s[:first], np.minimum(self.pauses_s[first:], usual_s))
+        rest = replace(
+            self, pauses_s=pauses_s[kept], elapsed_s=self.elapsed_s[kept], needed=self.needed[kept]
+        )
+        return rest._replayed_s(rest.pauses_s, rest.elapsed_s)
+
+    def merged_s(self, work_s: Seconds, n_tasks: int) -> float:
+        """The stage's time when `n_tasks` equal tasks do the `work_s` of all recorded ones.
+
+        Each costs as much beyond its work as a recorded task does at the median.
+        """
+        fixed_s = max(float(np.median(self.elapsed_s + self.pauses_s - work_s[self.order])), 0.0)
+        waves = math.ceil(n_tasks / self.slots)
+        merged_s = waves * (fixed_s + float(work_s.sum()) / n_tasks) + max(self.tail_s, 0.0)
+        return min(merged_s, self.whole_s)
 
     def _replayed_s(self, pauses_s: Seconds, lasting_s: Seconds) -> float:
         free = [0.0] * self.slots

@@ -11,32 +11,14 @@ from dataclasses import replace
 
 from venturi.core.units import format_duration
 from venturi.jobs.stages.causes import (
-    MAPS,
     NOT_IN_LOG,
-    PYTHON,
-    READING,
-    SPILLING,
-    STATE,
     TO_COMPUTE,
     UNATTRIBUTED,
     UNFINISHED,
-    WRITING,
 )
 from venturi.jobs.stages.elapsed import (
-    AFTER,
-    BEFORE,
-    BETWEEN,
-    BROADCAST,
-    COMMIT,
     IDLE,
-    IN_QUERY,
-    LISTING,
-    MASTER,
-    NO_EXECUTOR,
     ON_DRIVER,
-    OTHER_STAGES,
-    SCHEDULING,
-    START_UP,
     ElapsedParts,
 )
 from venturi.jobs.stages.stage import NarrowestPoint, Skew, Stage, UnfinishedAttempt
@@ -50,45 +32,19 @@ DRIVER = "driver"
 _FEW_SLOTS = 0.5  # of the slots: the verdict reports fewer tasks than that
 _SHOWN_PARTS = 3
 
-WORDS = {
+_LABELS = {
     "cpu": "CPU",
-    "shuffle fetch wait": "waiting for shuffle data",
-    "garbage collection": "garbage collection",
-    "shuffle write": "writing shuffle data",
-    "scheduler delay": "scheduling and sending tasks",
-    "deserialization": "deserializing tasks",
-    "result serialization": "serializing results",
-    "getting result": "fetching results to the driver",
-    DRIVER: "the driver (no stage active)",
-    START_UP: "start-up until the first executor",
-    BEFORE: "the program before its first query or job",
-    COMMIT: "committing output",
-    LISTING: "listing the files to read",
-    BROADCAST: "building and sending broadcasts",
-    IN_QUERY: "planning queries and fetching their results",
-    SCHEDULING: "a job without an active stage",
-    BETWEEN: "the program between queries",
-    AFTER: "the program after its last query or job",
-    MASTER: "starting and ending the job, requesting containers",
-    NO_EXECUTOR: "waiting for executors",
-    IDLE: "idle slots",
-    OTHER_STAGES: "tasks of other stages",
-    PYTHON: "Python workers",
-    READING: "reading and decoding input",
-    STATE: "the streaming state store",
-    SPILLING: "spilling to disk (by elimination)",
-    WRITING: "writing output (by elimination)",
-    TO_COMPUTE: TO_COMPUTE,
-    MAPS: "reduces waiting for maps",
-    UNATTRIBUTED: "unattributed time",
+    DRIVER: "the driver",
+    TO_COMPUTE: "off-CPU, cause unknown",
+    UNATTRIBUTED: "no recorded cause",
     UNFINISHED: "unfinished tasks",
-    NOT_IN_LOG: "time missing from the log",
+    NOT_IN_LOG: "time missing from log",
 }
 
 
 def in_words(part: str) -> str:
-    """A part of the application's time for a table."""
-    return f"the driver: {WORDS[part]}" if part in ON_DRIVER else WORDS[part]
+    """The label of a part of the time, the same in texts, tables and charts."""
+    return _LABELS.get(part, part)
 
 
 def stage_verdict(
@@ -145,7 +101,7 @@ def application_verdict(
 def _driver_parts(shares: Mapping[str, float]) -> str:
     largest = sorted((part for part in ON_DRIVER if part in shares), key=lambda part: -shares[part])
     shown = [part for part in largest if shares[part] >= MARGIN / 2][:_SHOWN_PARTS] or largest[:1]
-    return ", ".join(f"{WORDS[part]} {shares[part]:.0%}" for part in shown)
+    return ", ".join(f"{in_words(part)} {shares[part]:.0%}" for part in shown)
 
 
 def _few(stage: Stage) -> str:
@@ -211,7 +167,7 @@ def _judge(
     (top, share), *others = shares.items()
     missing = shares.get(NOT_IN_LOG, 0.0)
     least = "at least " if missing and top != NOT_IN_LOG else ""
-    said = f"{WORDS[top]} took {least}{share:.0%} of {format_duration(of_s)}"
+    said = f"{in_words(top)} took {least}{share:.0%} of {format_duration(of_s)}"
     if top == UNATTRIBUTED:
         why = f"cannot tell: {said}" + (f" ({silence})" if silence else "")
         return NarrowestPoint(None, why, shares, of_s)
@@ -219,7 +175,7 @@ def _judge(
     hidden = sum(shares.get(part, 0.0) for part in unsure)
     known = [each for part, each in shares.items() if part not in unsure]
     if top == NOT_IN_LOG or ((missing or not whole) and hidden >= share - sum(known[1:2]) - MARGIN):
-        names = " and ".join(WORDS[part] for part in unsure if shares.get(part))
+        names = " and ".join(in_words(part) for part in unsure if shares.get(part))
         why = "" if top == NOT_IN_LOG else f" and {names} {hidden:.0%}"
         return NarrowestPoint(None, f"cannot tell: {said}{why}", shares, of_s)
     if share < LEAST:
@@ -229,12 +185,12 @@ def _judge(
     if others and share - others[0][1] < MARGIN:
         second, next_share = others[0]
         why = (
-            f"two are about equal: {WORDS[top]} {share:.0%}, {WORDS[second]} {next_share:.0%} of "
-            f"{format_duration(of_s)}"
+            f"two are about equal: {in_words(top)} {share:.0%}, {in_words(second)} "
+            f"{next_share:.0%} of {format_duration(of_s)}"
         )
         return NarrowestPoint(None, why, shares, of_s)
     joint = ": " if top == DRIVER else ", "
     sentence = said + (f"{joint}{evidence}" if evidence and (silence or top == IDLE) else "")
     if others:
-        sentence += f"; next is {WORDS[others[0][0]]} with {others[0][1]:.0%}"
+        sentence += f"; next is {in_words(others[0][0])} with {others[0][1]:.0%}"
     return NarrowestPoint(top, sentence, shares, of_s, share)

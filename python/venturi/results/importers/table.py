@@ -84,7 +84,7 @@ _BYTES = {"B": 1} | {
     for i in ("", "i")
 }
 _UNITS: Mapping[str, Mapping[str, float]] = {"elapsed_s": _SECONDS, "input_bytes": _BYTES}
-_ALIASES = {
+_ALIASES: Mapping[str, str] = {
     name: unit
     for unit, names in {
         "ns": "nsec nanoseconds",

@@ -10,8 +10,9 @@ import numpy as np
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.partitions import of_causes
 from venturi.jobs.diagnosis.uneven import records_of
-from venturi.jobs.stages.causes import PYTHON, READING, total
+from venturi.jobs.stages.causes import PYTHON, READING, Seconds, TaskTimes, total
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
 from venturi.jobs.stages.plans import ROWS, SCAN, SHUFFLED_JOINS, Operator
@@ -46,6 +47,10 @@ _JOIN = re.compile(r"SortMergeJoin|HashJoin")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
 _BELOW = 0.8  # of the broadcast size, so that the threshold is below it
+_ONLY_JOINS = re.compile(
+    r"\w*Join|Sort|Project|Filter|\w*Exchange|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
+    r"|InputAdapter|WholeStageCodegen.*|ColumnarToRow|OverwriteByExpression|AppendData"
+)
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -322,16 +327,33 @@ def _compared(text: str) -> str:
 
 
 def _saved_s(case: Case, join: Operator, large: Operator) -> float:
-    """The large side's shuffle writes, and the stages that read it to join."""
+    """The large side's shuffle, and the stages that read it to join, without their other work."""
     saved_s = 0.0
+    rate = case.limit("broadcast-missed", "bytes_per_s")
     for stage in case.stages:
         here = case.plans.of_stage(stage.key)
+        places, times = case.ran(stage.key)
         if join in here:
-            saved_s += case.at_most_s(stage.key, stage.elapsed_s or 0.0)
+            kept_s = _other_work_s(here, times, stage.task_s)
+            saved_s += case.saved_s(stage.key, times.elapsed_s - kept_s)
         elif large in here:
-            write_s = case.ran(stage.key)[1].causes.get("shuffle write")
-            saved_s += 0.0 if write_s is None else case.saved_s(stage.key, write_s)
+            written = np.nan_to_num(case.column("shuffleBytesWritten")[places])
+            packed = written / max(written.sum(), 1) * large.counted.get("data size", 0)
+            write_s = of_causes(times, ("shuffle write",))
+            saved_s += case.saved_s(stage.key, np.minimum(write_s + packed / rate, times.elapsed_s))
     return saved_s
+
+
+def _other_work_s(here: Sequence[Operator], times: TaskTimes, task_s: float) -> Seconds:
+    """Work of a join's tasks that stays without the shuffle: CPU time without sorting, and Python.
+
+    A stage with nothing but the join and its sort keeps none.
+    """
+    if all(_ONLY_JOINS.fullmatch(each.name) for each in here):
+        return np.zeros_like(times.elapsed_s)
+    sorted_s = sum(each.timed.get("sort time", 0.0) for each in here if each.name == "Sort")
+    kept_s = of_causes(times, ("cpu", PYTHON)) - sorted_s / max(task_s, 1e-9) * times.elapsed_s
+    return np.maximum(kept_s, 0.0)
 
 
 def _stages(case: Case, join: Operator, large: Operator) -> Iterator[FindingScope]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.skewed_joins import AGGREGATES, Split, split
 from venturi.jobs.diagnosis.uneven import AttemptData, data_of, records_of
@@ -22,7 +22,6 @@ _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
 _COALESCED = re.compile(r"Coalesce 1\b")
 _UNSPLIT = re.compile(r"\.(?:gz|gzip|zip|deflate)\b")
-_OWN = ("cpu", PYTHON, READING)
 STARTING = ("scheduler delay", "deserialization", "result serialization")
 _FILE_METRICS = {
     "written": ("number of written files", "written output"),
@@ -212,8 +211,8 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
             f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
             (FindingScope(stage=stage.label),),
-            case.saved_s(stage.key, _fixed_s(of_causes(times, STARTING), n, wanted)),
-            Confidence.HIGH,
+            case.merged_s(stage.key, _work_s(case, places, times), wanted),
+            Confidence.MEDIUM,
             "other" if not shuffled else "partitions" if adaptive else "adaptive",
             {"partitions": f"{wanted}"},
         )
@@ -335,10 +334,14 @@ def _writing_s(case: Case, files: _Files, wanted: int, again: Sequence[_Files]) 
     """Time saved if `wanted` files were written instead, and read `again`."""
     saved_s = files.operator.timed.get("job commit time", 0.0) * (1 - wanted / files.n)
     for key in files.stages:
-        _, times = case.ran(key)
-        if len(times.elapsed_s):
-            own_s = times.elapsed_s - of_causes(times, _OWN)
-            saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
+        places, times = case.ran(key)
+        if not len(times.elapsed_s):
+            continue
+        work_s = _work_s(case, places, times)
+        if len(places) > wanted:
+            saved_s += case.merged_s(key, work_s, wanted)
+        else:
+            saved_s += case.saved_s(key, (times.elapsed_s - work_s) * (1 - wanted / files.n))
     return saved_s + sum(_reading_s(case, each, wanted) for each in again)
 
 
@@ -364,13 +367,17 @@ def _with_files(case: Case, what: str) -> Iterator[_Files]:
             yield _Files(rule, operator, n, n_bytes)
 
 
-def _fixed_s(spent_s: Seconds, n: int, wanted: int) -> Seconds:
-    """Time saved per task if only `wanted` of `n` tasks or files had to be started.
+def _work_s(case: Case, places: Places, times: TaskTimes) -> Seconds:
+    """Time of each task that grows with its data, which tasks with more data would spend, too.
 
-    `spent_s` is each task's time without data processing; its 10th percentile is the fixed cost.
+    That is reading, Python, and the CPU time beyond that of the tasks with the least, but at least
+    the time of the bytes at the usual rate. Without a record of bytes, it is all CPU time.
     """
-    fixed_s = float(np.percentile(spent_s, _LEAST))
-    return np.minimum(spent_s, fixed_s * (1 - wanted / n))
+    cpu_s, read = of_causes(times, ("cpu",)), np.nan_to_num(case.line.tasks.bytes_read[places])
+    if read.any():
+        beyond_s = cpu_s - float(np.percentile(cpu_s, _LEAST))
+        cpu_s = np.maximum(beyond_s, read / case.limit("too-many-tasks", "bytes_per_s"))
+    return np.minimum(cpu_s + of_causes(times, (PYTHON, READING)), times.elapsed_s)
 
 
 def of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:

@@ -215,8 +215,9 @@ class JobData:
     read the savings of several, and `unseen` lists the checks that were impossible. `cores` is null
     if executors were not recorded. `queries` and `jobs` are the longest, `executors` those with the
     most task time, `memory` those with the fullest heaps, `caches` those with the most bytes.
-    `batches` are of the `streams` with the most batch time. `verdict` has the bottleneck and the
-    costliest finding.
+    `batches` are of the `streams` with the most batch time. `sentence` is the answer in at most
+    25 words: the costliest finding, the bottleneck, or why it is unknown. `verdict` has the
+    bottleneck.
     """
 
     outlook: Outlooks
@@ -226,6 +227,7 @@ class JobData:
     failure: str | None = None
     elapsed_s: float | None = None
     driver_s: float | None = None
+    sentence: str | None = None
     verdict: str | None = None
     findings: tuple[Finding, ...] = ()
     silence: str | None = None

@@ -23,7 +23,6 @@ from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import CPU_OTHERS, Trial
 from venturi.results.hosts.use import HostUse
-from venturi.terminal.findings import format_saving, headline
 from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
 from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage, JobSummary
@@ -79,7 +78,7 @@ def summary_of(repository: TrialRepository, trial: Trial, diagnosis: Diagnosis) 
         first = next(iter(diagnosis.findings), None)
         if first is None:
             return JobSummary(diagnosis.silence or "no findings", None, 0.0)
-        return JobSummary(first.title, format_saving(first), first.saves_s)
+        return JobSummary(first.title, first.saving, first.saving_s)
 
     return SUMMARY.of(repository, trial, made)
 
@@ -109,7 +108,8 @@ def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnos
         failure=_failure(account),
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
-        verdict=headline(found, told),
+        sentence=told.sentence,
+        verdict=found.verdict.sentence,
         findings=told.findings,
         silence=told.silence,
         overlap=told.overlap,

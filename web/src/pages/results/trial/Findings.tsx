@@ -7,7 +7,6 @@ import type { CoreTime, Finding, JobData } from "../../../generated/types";
 import { Folded, reveal } from "../../../parts/Sections";
 import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
-import { savingOf } from "./headline";
 import { queryId } from "./Queries";
 import { TASKS_ID } from "./Tasks";
 
@@ -70,7 +69,7 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   return (
     <li>
       <h4>
-        {finding.title}: {savingOf(finding)}
+        {finding.title}: {finding.saving}
       </h4>
       <p>{sentence(finding.says)}</p>
       <p>
@@ -87,8 +86,8 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
         <summary>Why, and how certain</summary>
         <p>{finding.costs}</p>
         <p>
-          Assumption: {finding.assumes}. Confidence: {finding.confidence}. Rule: {finding.rule},
-          based on {finding.source}.
+          Assumption: {finding.assumes}. Saving: {finding.saving_method}. Confidence:{" "}
+          {finding.confidence}. Rule: {finding.rule}, based on {finding.source}.
         </p>
         {places.size > 0 && (
           <p>

@@ -1,21 +1,11 @@
-// The headline of a job, the saving of a finding, and the largest parts of the job's time.
-import { capital, count, duration, percent } from "../../../format";
-import type { Finding, JobData, JobPart } from "../../../generated/types";
+// The headline of a job, and the largest parts of the job's time.
+import { capital, count } from "../../../format";
+import type { JobData, JobPart } from "../../../generated/types";
 
-/** The most that its fix can save: time, or other resources. */
-export const savingOf = ({ saves_s: saves, share, spares }: Finding): string => {
-  const savings = [
-    saves > 0 && `${duration(saves)} (${percent(share)})`,
-    spares !== null && `${spares.what} (${percent(spares.share)})`,
-  ];
-  return `up to ${savings.filter(Boolean).join(" and ")} can be saved`;
-};
-
-/** The answer in one line: how it failed, the biggest finding, or no finding. */
-export function headlineOf({ failure, findings: [first], silence }: JobData): string {
+/** The answer in one line: how it failed, or the answer of the diagnosis. */
+export function headlineOf({ failure, sentence, silence }: JobData): string {
   if (failure) return `The application ${failure.split(":", 1)[0]}`;
-  if (first) return `Biggest finding: ${first.title}, ${savingOf(first)}`;
-  return capital(silence ?? "no findings");
+  return (sentence ?? capital(silence ?? "no findings")).replace(/\.$/, "");
 }
 
 const BARS = 5;

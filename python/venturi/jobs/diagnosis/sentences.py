@@ -1,0 +1,128 @@
+"""The answer about a job in one sentence: verdict, number, place and fix, in at most 25 words.
+
+The terminal, the pages and the JSON show the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.calibration import Saving
+from venturi.jobs.diagnosis.case import FindingScope, SparedResources
+from venturi.jobs.stages.causes import (
+    NOT_IN_LOG,
+    READING,
+    SPILLING,
+    TO_COMPUTE,
+    UNATTRIBUTED,
+    WRITING,
+)
+from venturi.jobs.stages.elapsed import IDLE, ON_DRIVER
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.timeline import Timeline
+from venturi.jobs.stages.verdict import LEAST, in_words
+
+_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+_LARGE = 1.67  # units: 100 s and more are minutes
+_NO_CAUSE = (UNATTRIBUTED, TO_COMPUTE)
+_DISKS = (READING, WRITING, SPILLING, "shuffle write")
+_NETWORK = ("shuffle fetch wait", "getting result")
+
+
+def saving_words(
+    saving: Saving, elapsed_s: float, spares: SparedResources | None, *, bound: bool
+) -> str:
+    """The saving of a fix: "saves about 45 s (30–80 s) of 146 s", or of a bound "at most 45 s"."""
+    (about, low, high), unit = _times(saving.expected_s, saving.low_s, saving.high_s)
+    said = []
+    if saving.expected_s > 0:
+        time = f"at most {high} {unit}" if bound else f"about {about} {unit} ({low}–{high} {unit})"
+        said.append(f"{time} of {format_duration(elapsed_s)}")
+    if spares is not None:
+        said.append(f"{spares.what} ({spares.share:.0%})")
+    return f"saves {' and '.join(said)}"
+
+
+def _times(*values_s: float) -> tuple[list[str], str]:
+    """Times in two digits, because savings are estimates, in the unit of the longest, and that."""
+    longest_s = max(values_s)
+    per, unit = next(each for each in _UNITS if longest_s >= each[0] * _LARGE or each[0] == 1)
+    return [f"{float(f'{value / per:.2g}'):g}" for value in values_s], unit
+
+
+def place_words(where: Sequence[FindingScope]) -> str:
+    """The query or stage of a finding: " in query 0", " in stage 4"; "" for hosts and programs."""
+    for place in where[:1]:
+        if place.query is not None:
+            return f" in query {place.query}"
+        if place.stage is not None and (place.host is None or place.task is not None):
+            return f" in stage {place.stage}"
+    return ""
+
+
+def first_sentence(line: Timeline, analysis: Analysis, costliest: str | None) -> str:
+    """The answer about a job: its `costliest` finding, its bottleneck, or why it is unknown."""
+    if not line.elapsed_s:
+        return "Can't tell: the start or end of the application is unknown."
+    hanging = [each for stage in analysis.stages for each in stage.unfinished if each.hanging]
+    oldest = max(hanging, key=lambda each: each.age_s, default=None)
+    if oldest is not None and oldest.age_s >= LEAST * line.elapsed_s:
+        return (
+            f"Task {oldest.task_id} didn't end: it had run for {format_duration(oldest.age_s)} "
+            f"of {format_duration(line.elapsed_s)} when {oldest.until}."
+        )
+    if costliest is not None:
+        return costliest
+    return _without_finding(line, analysis.verdict.shares, line.elapsed_s)
+
+
+def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: float) -> str:
+    took = format_duration(elapsed_s)
+    missing = shares.get(NOT_IN_LOG, 0.0)
+    if line.gaps.lacks:
+        lost = f"for {missing:.0%} of {took}" if missing else "of some tasks"
+        return (
+            f"Can't tell: the log lacks events {lost}; a larger "
+            "spark.scheduler.listenerbus.eventqueue.capacity records them."
+        )
+    if line.account.application.outcome == "unfinished":
+        return f"Can't tell: the log ends before the application; its first {took} show no problem."
+    parts: dict[str, float] = {}
+    for part, share in shares.items():
+        name = "driver" if part in ON_DRIVER else part
+        parts[name] = parts.get(name, 0.0) + share
+    if not parts:
+        return "Can't tell: no task has a recorded time."
+    hidden = sum(parts.pop(each, 0.0) for each in _NO_CAUSE)
+    top = max(parts, key=lambda part: parts[part], default=UNATTRIBUTED)
+    share = parts.get(top, 0.0)
+    if hidden >= max(share, LEAST):
+        return (
+            f"Can't tell: {hidden:.0%} of {took} has no recorded cause; host metrics would show "
+            "it (venturi run)."
+        )
+    if share < LEAST:
+        return f"No part of {took} stands out; the largest is {in_words(top)} with {share:.0%}."
+    return f"{_bound(top, f'{share:.0%} of {took}', shares)}."
+
+
+def _bound(top: str, share: str, shares: Mapping[str, float]) -> str:
+    """The bottleneck of a job without a finding, and the remedy."""
+    if top == "cpu":
+        return f"CPU-bound: tasks compute for {share}; more cores would help (venturi whatif)"
+    if top == "driver":
+        most = max((part for part in ON_DRIVER if part in shares), key=lambda each: shares[each])
+        return (
+            f"Driver-bound: {share} passes on the driver, mostly {in_words(most)}; more executors "
+            "wouldn't help"
+        )
+    if top == IDLE:
+        return (
+            f"Bound by its longest tasks: slots are idle for {share}; more executors wouldn't help"
+        )
+    if top in _DISKS:
+        return f"Disk-bound: {share} went to {in_words(top)}; faster disks would help"
+    if top in _NETWORK:
+        return f"Network-bound: {share} went to {in_words(top)}; a faster network would help"
+    return f"{share} went to {in_words(top)}, without a known problem"

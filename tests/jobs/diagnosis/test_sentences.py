@@ -1,0 +1,85 @@
+"""The answer in one sentence, and the words for causes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.diagnosis.table import load_rules
+from venturi.jobs.logs import spark
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.causes import BY_ELIMINATION, NOT_IN_LOG, UNATTRIBUTED, UNFINISHED
+from venturi.jobs.stages.elapsed import IDLE, NO_EXECUTOR, ON_DRIVER, OTHER_STAGES
+from venturi.jobs.stages.timeline import timeline
+from venturi.jobs.stages.verdict import in_words
+from venturi.record.importing.formats import Log
+
+DATA = Path(__file__).parents[2] / "data"
+LOGS = [
+    path
+    for path in sorted([*(DATA / "spark").rglob("*"), *(DATA / "cases").rglob("*")])
+    if path.is_file()
+    and path.read_bytes()[:1] in (b"{", b"\x28")  # JSON lines, or Zstandard
+    and not path.parent.name.startswith(("eventlog_v2_", "other-suites"))
+]
+PARTS = (*BY_ELIMINATION, *ON_DRIVER, IDLE, NO_EXECUTOR, OTHER_STAGES, NOT_IN_LOG, UNATTRIBUTED)
+
+
+def diagnosis(path: Path) -> Diagnosis:
+    line = timeline(spark.read(Log(path, (path,))))
+    return diagnose(line, analyse(line.account, None, line))
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_answer_is_one_short_sentence(path: Path) -> None:
+    said = diagnosis(path).sentence
+    assert len(said.split()) <= 25
+    assert said[0].isupper() or said[0].isdigit()
+    assert said.endswith(".")
+    assert ". " not in said
+
+
+@pytest.mark.parametrize("name", sorted({*PARTS, UNFINISHED, "cpu"}))
+def test_a_label_has_at_most_four_words(name: str) -> None:
+    assert 1 <= len(in_words(name).split()) <= 4
+
+
+def test_titles_and_fixes_are_short() -> None:
+    for rule in load_rules().values():
+        assert len(rule.title.split()) <= 4, rule.id
+        for text in rule.fix.values():
+            assert len(text.split()) <= 8, rule.id
+        assert set(rule.fix) <= {*rule.do, "any"}, rule.id
+
+
+def test_a_finding_names_fix_place_and_saving() -> None:
+    said = diagnosis(DATA / "spark/4.3.0/faults/missed-broadcast-faulty.zstd").sentence
+    assert said.startswith("Broadcast the small table in query 0: saves about ")
+    assert said.endswith(" s) of 39.4 s.")
+
+
+def test_a_bound_says_at_most() -> None:
+    first = diagnosis(DATA / "cases/slow-executor/other-host.zstd").findings[0]
+    assert (first.rule, first.bound) == ("late-executors", True)
+    assert first.saving.startswith("saves at most ")
+    assert first.saving_s <= first.saving_high_s == first.replayed_s
+
+
+def test_a_job_without_findings_says_what_bounds_it() -> None:
+    said = diagnosis(DATA / "cases/dropped-events/whole.log").sentence
+    assert (
+        said
+        == "CPU-bound: tasks compute for 74% of 36.6 s; more cores would help (venturi whatif)."
+    )
+    said = diagnosis(DATA / "spark/4.3.0/faults/partition-count-sound.zstd").sentence
+    assert said.startswith("Driver-bound: 91% of 13.5 s passes on the driver, mostly before the")
+
+
+def test_an_answer_that_is_unknown_says_how_to_record_it() -> None:
+    said = diagnosis(DATA / "spark/4.3.0/faults/spill-sound.zstd").sentence
+    assert said.startswith("Can't tell: 47% of 1 min 55 s has no recorded cause; ")
+    assert said.endswith("(venturi run).")
+    said = diagnosis(DATA / "cases/dropped-events/starts-and-ends.log").sentence
+    assert said.startswith("Can't tell: the log lacks events for 22% of 36.6 s; ")
