@@ -21,6 +21,13 @@ SHOWN = 5
 """Places of a kind that a finding names at most."""
 _TELLS_S = 2.0  # of task time: less says little of how long tasks wait for a core
 _MOST_WAITING = 0.5
+_ADAPTIVE_SINCE = 3, 2  # the default of spark.sql.adaptive.enabled
+_DEPLOYMENTS = (
+    ("local", "local"),
+    ("yarn", "yarn"),
+    ("k8s://", "k8s"),
+    ("spark://", "standalone"),
+)
 _MANAGERS = ("yarn", "k8s://", "spark://", "mesos://")
 Places = npt.NDArray[np.intp]
 Values = npt.NDArray[Any]
@@ -112,6 +119,22 @@ class Case:
         advice = self._rules[rule].do
         return next((each for each in self.line.account.kind.capabilities if each in advice), "any")
 
+    def applicable(self, rule: DiagnosisRule, variant: str) -> str:
+        """The variant of an advice that applies to this engine's version and deployment."""
+        while (where := rule.applies.get(variant)) is not None:
+            if not (where.since and self.before(*where.since)) and (
+                self.deployment not in where.not_on
+            ):
+                break
+            variant = where.otherwise
+        return variant
+
+    @property
+    def deployment(self) -> str:
+        """Where executors run, by `spark.master`: local, yarn, k8s, standalone, or unknown."""
+        master = self.setting("spark.master") or ""
+        return next((name for start, name in _DEPLOYMENTS if master.startswith(start)), "unknown")
+
     def setting(self, key: str) -> str | None:
         """A setting of the application, None if it was not made."""
         return self.line.account.configuration.get(key)
@@ -120,6 +143,17 @@ class Case:
         """Whether the engine is of `version`, major and minor, or a later one."""
         parts = self.line.account.application.engine_version.split(".")[:2]
         return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= version
+
+    def before(self, *version: int) -> bool:
+        """Whether the engine is known to be older than `version`."""
+        known = self.line.account.application.engine_version.partition(".")[0].isdecimal()
+        return known and not self.since(*version)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether adaptive execution was on when the application began."""
+        made = self.setting("spark.sql.adaptive.enabled")
+        return self.since(*_ADAPTIVE_SINCE) if made is None else made != "false"
 
     def ran(self, key: Key) -> tuple[Places, TaskTimes]:
         """A stage's attempts with a known time: their places in all tasks, and their times."""

@@ -20,6 +20,9 @@ from venturi.jobs.stages.timeline import Timeline
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of the resources, if no time would be saved
 _MOST_PLACES = 20
+_FIXED_BY_CHECKPOINT = (
+    ". The checkpoint fixes the number of state partitions, so start from a new checkpoint"
+)
 OF_RECORDED = "these are figures of the recorded tasks, because events are missing"
 OVERLAP = "savings overlap: two findings may save the same seconds"
 
@@ -111,7 +114,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
         if not hits:
             continue
         hits.sort(key=lambda hit: -hit.saves_s)
-        finding = _finding(rules[id_], hits, line, whole=whole)
+        finding = _finding(rules[id_], hits, case, whole=whole)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or finding.saving_s >= least_s:
             found.append(finding)
@@ -140,9 +143,13 @@ def _cost(finding: Finding) -> tuple[float, float]:
     return finding.saving_s, 0.0 if finding.spares is None else finding.spares.share
 
 
-def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole: bool) -> Finding:
+def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: bool) -> Finding:
     """Merges a rule's hits; the message describes the costliest one."""
+    line = case.line
     first, *others = hits
+    variant = case.applicable(rule, first.variant)
+    do, settings = rule.do[variant], rule.settings.get(variant, {})
+    fixed = "{partitions}" in do and "checkpoint" not in do and _stateful(case, first)
     places = "place" if len(others) == 1 else "places"
     more = f"; the same in {len(others):,} more {places}" if others else ""
     elapsed_s = line.elapsed_s or 0.0
@@ -156,11 +163,12 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole:
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
         where=tuple(where[:_MOST_PLACES]),
         costs=rule.costs,
-        fix=rule.fix_of(first.variant).format_map(first.values) + place_words(first.where),
-        do=rule.do[first.variant].format_map(first.values),
+        fix=rule.fix_of(variant).format_map(first.values) + place_words(first.where),
+        do=do.format_map(first.values) + (_FIXED_BY_CHECKPOINT if fixed else ""),
         settings={
             key.format_map(first.values): value.format_map(first.values)
-            for key, value in rule.settings.get(first.variant, {}).items()
+            for key, value in settings.items()
+            if not fixed
         },
         saving=saving_words(saving, elapsed_s, first.spares, bound=rule.bound),
         saving_s=saving.expected_s,
@@ -177,6 +185,13 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole:
         source=rule.source,
         partial=partial,
     )
+
+
+def _stateful(case: Case, hit: Hit) -> bool:
+    """Whether a hit is of a stage with streaming state, which has a partition for each task."""
+    labels = {place.stage for place in hit.where}
+    keys = (stage.key for stage in case.stages if stage.label in labels)
+    return any("StateStore" in each.name for key in keys for each in case.plans.of_stage(key))
 
 
 def _lacks_plan(line: Timeline, hit: Hit) -> bool:

@@ -19,7 +19,6 @@ from venturi.record.account_tables import OPERATOR_TEXT
 AGGREGATES = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
 _SKEW_JOIN = "spark.sql.adaptive.skewJoin."
 _ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
-_ADAPTIVE_SINCE = (3, 2)
 _THRESHOLD, _ADVISED, _FACTOR = 256 << 20, 64 << 20, 5.0  # Spark's own, in bytes and medians
 _SIZE = re.compile(r"(\d{1,15}) ?([kmgt]?)i?b?", re.IGNORECASE)
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -46,10 +45,7 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
     threshold = _size(case, f"{_SKEW_JOIN}skewedPartitionThresholdInBytes", _THRESHOLD)
     advisory = _size(case, _ADVISORY, _ADVISED)
     factor = _factor(case)
-    adaptive = case.setting("spark.sql.adaptive.enabled")
-    if adaptive is None:
-        adaptive = "true" if case.since(*_ADAPTIVE_SINCE) else "false"
-    off = "false" in (adaptive, case.setting(f"{_SKEW_JOIN}enabled"))
+    off = not case.adaptive or case.setting(f"{_SKEW_JOIN}enabled") == "false"
     writers = _writers(case, join)
     side_bytes = _larger_share(case, join) * size_bytes
     fits = side_bytes > threshold and ratio > factor

@@ -31,6 +31,19 @@ class Threshold:
 
 
 @dataclass(frozen=True)
+class Applicability:
+    """Where a variant of an advice applies: the first version of the engine, and the deployments
+    that ignore it. Elsewhere the variant `otherwise` is the advice.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    otherwise: str
+    since: tuple[int, int] | None = None
+    not_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class DiagnosisRule:
     """One `[[rule]]` of the table."""
 
@@ -56,6 +69,8 @@ class DiagnosisRule:
     itself has to change."""
     fix: Mapping[str, str] = field(default_factory=dict)
     """The advice in some words, by variant, `any` for all others."""
+    applies: Mapping[str, Applicability] = field(default_factory=dict)
+    """Where variants of the advice apply; the others apply everywhere."""
 
     def fix_of(self, variant: str) -> str:
         """Return the advice of a variant in some words."""

@@ -206,14 +206,13 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
         if any("StateStore" in each.name for each in there):
             continue  # each task commits its state: a rule of streams
         shuffled = any(each.name == "Exchange" for each in there)
-        adaptive = case.setting("spark.sql.adaptive.enabled") != "false"
         yield Hit(
             f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
             (FindingScope(stage=stage.label),),
             case.merged_s(stage.key, _work_s(case, places, times), wanted),
             Confidence.MEDIUM,
-            "other" if not shuffled else "partitions" if adaptive else "adaptive",
+            "other" if not shuffled else "partitions" if case.adaptive else "adaptive",
             {"partitions": f"{wanted}"},
         )
 
