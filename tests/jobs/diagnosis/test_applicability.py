@@ -35,7 +35,7 @@ def of_version(version: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    X,
+    ("name", "version", "now", "then"),
     [
         ("partition-count", "2.4.8", "spark.sql.adaptive.enabled", "shuffle.partitions = 2"),
         ("skewed-join", "2.4.8", "skewedPartitionThresholdInBytes", "salt the key: AQE splits"),

@@ -16,7 +16,7 @@ def schedule_of(spans: list[tuple[float, float]], slots: int, to_s: float) -> Sc
     return schedule(times, none == 0, slots, (0.0, to_s))
 
 
-def test_without_removed_attempts_their_retries_start_at_once() -> None:
+def test_without_removed_attempts_their_retries_start_immediately() -> None:
     # Two slots; the second task fails twice, and each retry waits for the failure before it.
     plan = schedule_of([(0, 3), (0, 3), (3, 6), (3, 6), (6, 9)], 2, 9)
     failed = np.array([False, True, False, True, False])
