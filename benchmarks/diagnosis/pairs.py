@@ -9,8 +9,9 @@ programs and versions without a log here stay as they are.
 Then each program is left out in turn, and its saving predicted from the others: the median of
 measured to expected saving, and how often the 90 % range holds.
 
-Concurrent load lengthens both runs. With `NAME*.json` next to a log, which has the share of CPU
-time of other programs as `others`, pairs above `--load` are left out.
+Concurrent load lengthens both runs, and changes between them. `NAME*.json` next to a log has the
+share of CPU time of other programs as `others`. A pair above `--load` counts only if the fixed
+program took less than a third of the time: then the load is the smaller part of the difference.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from venturi.jobs.stages.timeline import timeline
 from venturi.record.importing.formats import Log
 
 TABLE = Path(diagnosis.__file__).with_name("measured_savings.csv")
+_DISTURBED = 3.0
 
 
 @click.command()
@@ -64,12 +66,8 @@ def _pairs_in(folder: Path, load: float) -> Iterator[MeasuredPair]:
         name = faulty.name.split("faulty")[0].strip("-") or faulty.parent.name
         if fixed is None:
             click.echo(f"{name}: no log of the fixed program", err=True)
-        elif max(map(_others, (faulty, fixed))) > load:
-            click.echo(f"{name}: other programs were too busy", err=True)
-        elif (pair := _pair(name, faulty, fixed)) is not None:
+        elif (pair := _pair(name, faulty, fixed, load)) is not None:
             yield pair
-        else:
-            click.echo(f"{name}: no finding with a saving", err=True)
 
 
 def _others(log: Path) -> float:
@@ -78,19 +76,24 @@ def _others(log: Path) -> float:
     return float(json.loads(file.read_text("ascii"))["others"]) if file.exists() else 0.0
 
 
-def _pair(name: str, faulty: Path, fixed: Path) -> MeasuredPair | None:
+def _pair(name: str, faulty: Path, fixed: Path, load: float) -> MeasuredPair | None:
     before, after = (timeline(spark.read(Log(each, (each,)))) for each in (faulty, fixed))
     slow, fast = (analyse(each.account, None, each) for each in (before, after))
+    slow_s, fast_s = _since_first_query_s(slow), _since_first_query_s(fast)
     found = diagnose(before, slow).findings
-    if not found or found[0].replayed_s <= 0 or not before.elapsed_s:
+    if not found or found[0].replayed_s <= 0:
+        click.echo(f"{name}: no finding with a saving", err=True)
+        return None
+    if max(map(_others, (faulty, fixed))) > load and fast_s * _DISTURBED > slow_s:
+        click.echo(f"{name}: other programs were too busy", err=True)
         return None
     return MeasuredPair(
         found[0].rule,
         name,
         before.account.application.engine_version,
-        round(before.elapsed_s, 1),
+        round(slow.elapsed_s or 0.0, 1),
         round(found[0].replayed_s, 2),
-        round(_since_first_query_s(slow) - _since_first_query_s(fast), 2),
+        round(slow_s - fast_s, 2),
     )
 
 
