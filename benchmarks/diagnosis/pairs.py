@@ -19,13 +19,14 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from statistics import median
 
 import click
 
+from benchmarks.into_page import write_table
 from venturi.jobs import diagnosis
 from venturi.jobs.diagnosis.calibration import Calibration, MeasuredPair, measured_pairs
 from venturi.jobs.diagnosis.find import diagnose
@@ -36,6 +37,10 @@ from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.importing.formats import Log
 
+HEAD = (
+    "| rule | program | Spark | replayed | expected | 90 % range | saved | in range |",
+    "|---|---|---|--:|--:|--:|--:|---|",
+)
 TABLE = Path(diagnosis.__file__).with_name("measured_savings.csv")
 _DISTURBED = 3.0
 
@@ -43,7 +48,8 @@ _DISTURBED = 3.0
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--load", default=0.25, show_default=True, help="Most CPU time of other programs.")
-def main(folders: tuple[Path, ...], load: float) -> None:
+@click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
+def main(folders: tuple[Path, ...], load: float, page: Path | None) -> None:
     """Measure the pairs in FOLDERS, write the table, and evaluate the ranges."""
     pairs = {(each.program, each.engine_version): each for each in measured_pairs()}
     for folder in folders:
@@ -54,7 +60,10 @@ def main(folders: tuple[Path, ...], load: float) -> None:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(each.name for each in fields(MeasuredPair))
             writer.writerows(map(astuple, sorted(pairs.values(), key=lambda each: each.program)))
-    _evaluate(tuple(pairs.values()))
+    rows, summary = _evaluate(tuple(pairs.values()))
+    click.echo("\n".join([*HEAD, *rows, "", summary]))
+    if page is not None:
+        write_table(page, "savings", HEAD, rows)
 
 
 def _pairs_in(folder: Path, load: float) -> Iterator[MeasuredPair]:
@@ -104,22 +113,22 @@ def _since_first_query_s(analysis: Analysis) -> float:
     return (1 - before) * (analysis.elapsed_s or 0.0)
 
 
-def _evaluate(pairs: Sequence[MeasuredPair]) -> None:
-    """Predict each program's savings from the other programs'."""
-    ratios, held = [], []
-    for pair in sorted(pairs, key=lambda each: (each.rule, each.program)):
-        rest: Iterable[MeasuredPair] = (each for each in pairs if each.program != pair.program)
-        found = Calibration(rest).saving(pair.rule, pair.replayed_s, pair.elapsed_s, bound=False)
-        ratios.append(pair.saved_s / found.expected_s)
-        held.append(found.low_s <= pair.saved_s <= found.high_s)
-        click.echo(
-            f"{pair.rule:20} {pair.program:24} {pair.engine_version:6} "
-            f"expected {found.expected_s:6.1f} s ({found.low_s:.1f} to {found.high_s:.1f}), "
-            f"saved {pair.saved_s:6.1f} s{'' if held[-1] else '  OUTSIDE'}"
-        )
+def _evaluate(pairs: Sequence[MeasuredPair]) -> tuple[list[str], str]:
+    """Predict each program's savings from the others': the rows of a table, and a summary."""
     if not pairs:
         sys.exit("no pairs")
-    click.echo(
+    rows, ratios, held = [], [], []
+    for pair in sorted(pairs, key=lambda each: (each.rule, each.program, each.engine_version)):
+        others = [each for each in pairs if each.program != pair.program]
+        found = Calibration(others).saving(pair.rule, pair.replayed_s, pair.elapsed_s, bound=False)
+        ratios.append(pair.saved_s / found.expected_s)
+        held.append(found.low_s <= pair.saved_s <= found.high_s)
+        rows.append(
+            f"| {pair.rule} | {pair.program} | {pair.engine_version} | {pair.replayed_s:.1f} s "
+            f"| {found.expected_s:.1f} s | {found.low_s:.1f} to {found.high_s:.1f} s "
+            f"| {pair.saved_s:.1f} s | {'yes' if held[-1] else 'NO'} |"
+        )
+    return rows, (
         f"{len(pairs)} pairs, each program left out in turn: median of measured to expected "
         f"{median(ratios):.2f}, ranges hold in {sum(held) / len(held):.0%}"
     )

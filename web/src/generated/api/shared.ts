@@ -222,11 +222,18 @@ export interface Finding {
   says: string;
   where: FindingScope[];
   costs: string;
+  fix: string;
   do: string;
   settings: {
     [k: string]: string;
   };
-  saves_s: number;
+  saving: string;
+  saving_s: number;
+  saving_low_s: number;
+  saving_high_s: number;
+  saving_method: string;
+  replayed_s: number;
+  bound: boolean;
   share: number;
   spares: SparedResources | null;
   assumes: string;

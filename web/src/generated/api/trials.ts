@@ -156,6 +156,7 @@ export interface JobData {
   failure: string | null;
   elapsed_s: number | null;
   driver_s: number | null;
+  sentence: string | null;
   verdict: string | null;
   findings: Finding[];
   silence: string | null;
