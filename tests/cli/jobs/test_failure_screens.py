@@ -92,13 +92,13 @@ def screen(log: Path, tmp_path: Path) -> tuple[str, str]:
         (
             "executor-heap",
             "succeeded",
-            ["An executor was lost", "executor 4 on host2", "the JVM ran out of heap memory"],
+            ["Lost executor: saves about", "executor 4 on host2", "the JVM ran out of heap memory"],
         ),
         (
             "decommission",
             "succeeded",
             [
-                "Executors were decommissioned or preempted",
+                "Executors decommissioned or preempted",
                 "executor 0 on host1 left after 14.8 s",
                 "and with it 2 attempts of 29.0 s",
                 "spark.executor.decommission.forceKillTimeout",
