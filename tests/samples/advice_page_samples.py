@@ -72,6 +72,7 @@ def option(name: str, nodes: int | None = None) -> OptionRow:
             catalog="ec2-2014",
             instance_type=name,
             provider="aws",
+            volumes="",
             durability=Durability.TWO_IO,
             nodes=count,
             least_nodes=1,

@@ -303,6 +303,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-CATALOG-FORMAT": Code(_USAGE, "A catalog file has an invalid line, field or value."),
         "VEN-CATALOG-UNKNOWN": Code(_USAGE, "No catalog or instance type has this name."),
         "VEN-CATALOG-UNIT": Code(_USAGE, "A figure seems to be in another unit."),
+        "VEN-LIMITS-FORMAT": Code(
+            _USAGE, "A file of operating limits or a price list has an invalid key or value."
+        ),
         "VEN-JOB-FORMAT": Code(_USAGE, "A job file has an invalid field or value."),
         "VEN-ADVISE-NOWHERE": Code(
             _USAGE, "No machine in the catalog can run the job, or none by the deadline."

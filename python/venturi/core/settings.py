@@ -147,6 +147,11 @@ SETTINGS = (
         "SQLAlchemy URL of another database, such as postgresql+psycopg://user@host/name.",
     ),
     Setting(
+        "VENTURI_LIMITS",
+        "limits.toml in VENTURI_HOME, if it exists",
+        "TOML file of your limits for advice: provider, region, quotas, price list, discount.",
+    ),
+    Setting(
         "VENTURI_LOCK",
         "venturi-measuring.lock in the folder for temporary files",
         "Lock file that makes commands measure one at a time on this host.",
@@ -183,6 +188,7 @@ class Settings:
     database_url: str | None
     agent: Path | None
     allow_debug: bool
+    operating_limits: Path | None = None
     lock: Path = Path()
     ssh: tuple[str, ...] = ("ssh",)
     stall_s: float | None = None
@@ -209,9 +215,12 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of `environ` (by default the process's)."""
     env = os.environ if environ is None else environ
     agent = env.get("VENTURI_AGENT")
-    home = env.get("VENTURI_HOME") or "~/.local/share/venturi"
+    home = Path(env.get("VENTURI_HOME") or "~/.local/share/venturi").expanduser()
+    operating_limits = Path(env.get("VENTURI_LIMITS") or home / "limits.toml").expanduser()
+    named = bool(env.get("VENTURI_LIMITS"))
     return Settings(
-        home=Path(home).expanduser(),
+        home=home,
+        operating_limits=operating_limits if named or operating_limits.is_file() else None,
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=_flag(env, "VENTURI_ALLOW_DEBUG"),

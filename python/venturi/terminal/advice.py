@@ -111,9 +111,15 @@ def headline(request: HardwareRequest, found: ClassAdvice) -> str:
     where = f" ({_provider(first)})" if first.provider else ""
     late = ", may miss the deadline" if first.within_limits is False else ""
     return (
-        f"{_asked(request, found)}: {first.nodes:,} × {first.instance_type}{where}, {cost}, "
+        f"{_asked(request, found)}: {machines(first)}{where}, {cost}, "
         f"{time_text(first.time_s)}{late}"
     )
+
+
+def machines(option: Option) -> str:
+    """Such as `40 × m6i.8xlarge + 10 gp3`: the volumes are those of each node."""
+    volumes = f" + {option.volumes}" if option.volumes else ""
+    return f"{option.nodes:,} × {option.instance_type}{volumes}"
 
 
 def _provider(option: Option) -> str:
@@ -142,7 +148,7 @@ def choices_table(request: HardwareRequest, found: ClassAdvice) -> Table:
         (
             {
                 "option": name,
-                "machines": f"{option.nodes:,} × {option.instance_type}",
+                "machines": machines(option),
                 "time": time_text(option.time_s)
                 + (" may miss" if option.within_limits is False else ""),
                 "cost": usd_text(option.usd),
@@ -160,6 +166,8 @@ def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
     request, best = advice.request, found.ranked[0]
     if best.startup_s:
         yield f"Time and cost include {format_duration(best.startup_s)} to start the cluster."
+    if request.limits:
+        yield f"Your limits: {request.limits}."
     if decided := billing_minimum(best):
         yield decided
     if lacking := not_in_cost(found.ranked[: request.shown]):
@@ -318,7 +326,7 @@ def best_elsewhere(found: ClassAdvice) -> Iterator[str]:
         if option.provider is not None and option.provider not in seen:
             seen.add(option.provider)
             told.append(
-                f"{option.nodes:,} × {option.instance_type} ({_provider(option)}), "
+                f"{machines(option)} ({_provider(option)}), "
                 f"{_middle(time_text(option.time_s))}, {_middle(usd_text(option.usd))}"
             )
     if told:
@@ -391,7 +399,7 @@ def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph
     option, name = first.option, first.job.name
     cost = "cost unknown" if option.cost_usd is None else usd_text(option.usd, option.lower_bound)
     yield Paragraph(
-        f"{name[:1].upper()}{name[1:]} on {option.nodes:,} × {option.instance_type}: "
+        f"{name[:1].upper()}{name[1:]} on {machines(option)}: "
         f"{time_text(option.time_s, option.lower_bound)}, {cost}",
         "bold",
     )

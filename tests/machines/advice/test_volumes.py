@@ -40,14 +40,18 @@ def answer(text: str) -> ClassAdvice:
 def test_their_rate_goes_by_their_count_until_the_machine_ends_it() -> None:
     rates = []
     for count in (1, 2, 4, 8, 32):
-        node = node_of(given(CURRENT, f"gp3:{count}").types["i8g.4xlarge"])
+        node = node_of(given(CURRENT, f"gp3:{count}").types["i8g.8xlarge"])
         assert node.volume_read is not None
         assert node.volume_read.low < node.volume_read.value
         rates.append(node.volume_read.value)
     included = 125 * MIB
     path = 10_000e6 / 8  # the line to volumes
     assert rates == pytest.approx([included, 2 * included, 4 * included, 8 * included, path])
-    fast = node_of(given(CURRENT, "gp3:2,throughput=500MiB/s").types["i8g.4xlarge"])
+    small = node_of(given(CURRENT, "gp3:32").types["i8g.4xlarge"])
+    assert small.volume_read is not None
+    assert small.volume_read.value == pytest.approx(path / 2)  # sustained; the path is for bursts
+    assert small.volume_read.high == pytest.approx(path)
+    fast = node_of(given(CURRENT, "gp3:2,throughput=500MiB/s").types["i8g.8xlarge"])
     assert fast.volume_write is not None
     assert fast.volume_write.value == pytest.approx(1000 * MIB)
 

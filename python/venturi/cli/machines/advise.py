@@ -19,6 +19,7 @@ from venturi.cli.machines.job_options import (
     DURABILITIES,
     catalog_options,
     durabilities,
+    limit_options,
     the_catalogs,
     type_and_nodes,
     workload_options,
@@ -32,6 +33,7 @@ from venturi.machines.cost.choices import MOST_NODES, NetworkChoice
 if TYPE_CHECKING:
     from venturi.machines.advice.explain import Explanation
     from venturi.machines.advice.hardware import Advice
+    from venturi.machines.advice.limits import Limits
     from venturi.machines.cost.job import Job
 
 
@@ -61,6 +63,7 @@ command.add_command(tiers)
 
 @command.command()
 @workload_options
+@limit_options
 @catalog_options
 @click.option(
     "--durability",
@@ -116,6 +119,7 @@ command.add_command(tiers)
 def hardware(
     *,
     job: Job,
+    limits: Limits,
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
     assumed: tuple[str, ...],
@@ -146,7 +150,7 @@ def hardware(
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
-    found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes)
+    found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes, limits=limits)
     _need_types(max_nodes_of, found)
     request = HardwareRequest(
         job=job,
@@ -155,7 +159,9 @@ def hardware(
         deadline_s=deadline_s,
         budget_usd=budget_usd,
         nodes=nodes,
-        max_nodes=max_nodes or DEFAULT_MAX_NODES,
+        max_nodes=max_nodes or limits.max_nodes or DEFAULT_MAX_NODES,
+        max_vcpus=limits.max_vcpus,
+        limits=limits.words,
         max_nodes_of=max_nodes_of,
         network=NetworkChoice(network.replace("-", " ")),
         today=today,

@@ -21,6 +21,7 @@ from venturi.machines.catalog.find import find, shipped_with
 from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, NetworkChoice
 
 if TYPE_CHECKING:
+    from venturi.machines.advice.limits import Limits
     from venturi.machines.cost.job import Job
 
 
@@ -194,6 +195,74 @@ def _recorded(trial_id: str, data_bytes: int | None) -> Job:
         return recorded_job(trial.workload.name, load(repository, trial), data_bytes)
 
 
+def limit_options(command: F) -> F:
+    """The user's `limits=`, of the settings' file and of options."""
+
+    @wraps(command)
+    def with_limits(
+        *,
+        provider: tuple[str, ...],
+        region: tuple[str, ...],
+        family: tuple[str, ...],
+        max_vcpus: int | None,
+        discount: float | None,
+        prices: str | None,
+        **others: Any,
+    ) -> Any:
+        from venturi.core import settings
+        from venturi.machines.advice.limits import Limits, read_limits
+
+        file = settings.load().operating_limits
+        limits = Limits() if file is None else read_limits(file)
+        given = {
+            "provider": provider,
+            "region": region,
+            "family": family,
+            "max_vcpus": max_vcpus,
+            "discount": None if discount is None else discount / 100,
+            "prices": prices,
+        }
+        stated = {name: value for name, value in given.items() if value not in (None, ())}
+        return command(limits=limits.model_copy(update=stated), **others)
+
+    options = (
+        click.option(
+            "--prices",
+            metavar="FILE",
+            help="Your price list, a CSV file with the columns type and usd_per_hour; only its "
+            "types are considered.",
+        ),
+        click.option(
+            "--discount",
+            metavar="PERCENT",
+            type=click.FloatRange(0, 100, max_open=True),
+            help="Your discount on the prices of nodes.",
+        ),
+        click.option(
+            "--max-vcpus",
+            metavar="N",
+            type=click.IntRange(1),
+            help="Your quota: at most N vCPUs in all nodes together.",
+        ),
+        *(
+            click.option(
+                f"--{name}",
+                metavar=name.upper(),
+                multiple=True,
+                help=f"Consider only this {name}, such as {like}; repeatable.",
+            )
+            for name, like in (
+                ("family", "i4i or 'Standard_L*_v3'"),
+                ("region", "us-east-1"),
+                ("provider", "aws, gcp or azure"),
+            )
+        ),
+    )
+    for option in options:
+        with_limits = option(with_limits)
+    return with_limits  # type: ignore[return-value]  # `limits=` replaces the options
+
+
 def catalog_options(command: F) -> F:
     """`--catalog`, `--measured`, `--assume`, `--own`, `--volumes` and `--network`."""
     for option in (
@@ -252,12 +321,15 @@ def the_catalogs(
     *,
     types: Iterable[str] = (),
     volumes: str | None = None,
+    limits: Limits | None = None,
 ) -> list[Catalog]:
     """The catalogs with these names, overlaid with measurements and completed with assumptions.
 
     Without names: the default catalog, and those shipped ones that alone have one of `types`.
     """
+    from venturi.machines.advice.limits import limited
     from venturi.machines.advice.own_prices import parse_ownership, with_own_prices
+    from venturi.machines.advice.volumes import equipped
     from venturi.machines.cost.overlay import overlay
 
     ownership = None if owned is None else parse_ownership(owned)
@@ -270,7 +342,8 @@ def the_catalogs(
         for each in over:
             catalog = overlay(catalog, each)
         found.append(with_own_prices(with_assumed(catalog, assumed, today), ownership, today))
-    return found if volumes is None else _attached(found, volumes)
+    found = list(map(equipped, found)) if volumes is None else _attached(found, volumes)
+    return found if limits is None else limited(found, limits, today)
 
 
 def _attached(catalogs: Sequence[Catalog], text: str) -> list[Catalog]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from venturi.cli.machines.advise import print_explanations, write_advice
 from venturi.cli.machines.job_options import (
     DURABILITIES,
     catalog_options,
+    limit_options,
     the_catalogs,
     type_and_nodes,
     workload_options,
@@ -28,7 +30,9 @@ from venturi.machines.cost.choices import Durability, NetworkChoice
 from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
+    from venturi.machines.advice.limits import Limits
     from venturi.machines.advice.option import Candidate, Option, ReferenceTrial
+    from venturi.machines.advice.question import HardwareRequest
     from venturi.machines.cost.job import Job
     from venturi.machines.cost.spot import SpotCost
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     required=True,
     help="Machine type and number, such as i2.8xlarge:178; repeatable.",
 )
+@limit_options
 @catalog_options
 @click.option(
     "--durability",
@@ -71,6 +76,7 @@ if TYPE_CHECKING:
 def command(
     *,
     job: Job,
+    limits: Limits,
     machines: tuple[str, ...],
     catalogs: tuple[str, ...],
     measured: tuple[str, ...],
@@ -90,7 +96,7 @@ def command(
     With --explain, each figure shows its formula and the origin of its inputs.
     """
     from venturi.machines.advice.explain import explain
-    from venturi.machines.advice.hardware import compared, predict
+    from venturi.machines.advice.hardware import compared
     from venturi.machines.advice.question import HardwareRequest
 
     wanted = [type_and_nodes(text) for text in machines]
@@ -101,29 +107,26 @@ def command(
         job = replace(job, durability=Durability(wanted_class))
     today = datetime.now(UTC).date()
     types = [name for name, _ in wanted]
-    found = the_catalogs(catalogs, measured, assumed, today, owned, types=types, volumes=volumes)
+    found = the_catalogs(
+        catalogs,
+        measured,
+        assumed,
+        today,
+        owned,
+        types=types,
+        volumes=volumes,
+        limits=limits.of_prices(),
+    )
     request = HardwareRequest(job, network=NetworkChoice(network.replace("-", " ")), today=today)
-    explanations, candidates = [], []
-    for name, nodes in wanted:
-        if nodes is None:
-            raise click.UsageError(f"--on {name} needs a number of nodes: {name}:NODES")
-        catalog = next((each for each in found if name in each.types), found[0])
-        candidate = predict(job, catalog.name, type_named(catalog, name), nodes, request.network)
-        candidates.append(candidate)
-        explanations.append(explain(request, candidate, nodes))
+    candidates = _predicted(request, wanted, found)
+    explanations = [explain(request, each, int(each.counts[0])) for each in candidates]
     options = [each.option for each in explanations]
     runs = _runs(candidates, took_s)
-    on_spot = (
-        {}
-        if spot is None
-        else {
-            f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
-            for option in options
-        }
-    )
+    on_spot = {
+        f"{each.nodes:,} {each.instance_type}": _spot(spot, each, found) for each in options if spot
+    }
     if html is not None:
-        advice = compared(request, options, found)
-        write_advice(advice, found, explanations, html)
+        write_advice(compared(request, options, found), found, explanations, html)
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
@@ -142,11 +145,25 @@ def command(
     next_step("add --explain for the source of each figure, --html FILE for charts")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
-    told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]
-    for line in told:
+    for line in (*map(_run_line, runs), *starmap(_spot_line, on_spot.items())):
         show(Paragraph(line, indent=2))
     if any(each.lower_bound for each in options):
         show(Paragraph("≥ at least: of a rate only an upper bound is known", "dim", 2))
+
+
+def _predicted(
+    request: HardwareRequest, wanted: Sequence[tuple[str, int | None]], catalogs: Sequence[Catalog]
+) -> list[Candidate]:
+    from venturi.machines.advice.hardware import predict
+
+    made = []
+    for name, nodes in wanted:
+        if nodes is None:
+            raise click.UsageError(f"--on {name} needs a number of nodes: {name}:NODES")
+        catalog = next((each for each in catalogs if name in each.types), catalogs[0])
+        instance_type = type_named(catalog, name)
+        made.append(predict(request.job, catalog.name, instance_type, nodes, request.network))
+    return made
 
 
 def _runs(candidates: Sequence[Candidate], took_s: Sequence[float]) -> list[ReferenceTrial]:

@@ -304,11 +304,12 @@ def _prices() -> tuple[Advice, list[Catalog]]:
     """Time and cost of the job on the machines that can be rented today."""
     from venturi.machines.advice.hardware import advise
     from venturi.machines.advice.question import HardwareRequest
+    from venturi.machines.advice.volumes import equipped
     from venturi.machines.catalog import DEFAULT, load_shipped
     from venturi.machines.cost.job import sort_job
     from venturi.machines.cost.operation import operated
 
-    catalogs = [load_shipped(DEFAULT)]
+    catalogs = [equipped(load_shipped(DEFAULT))]
     today = datetime.now(UTC).date()
     request = HardwareRequest(operated(sort_job(PRICED_BYTES)), today=today, shown=8)
     return advise(request, catalogs), catalogs

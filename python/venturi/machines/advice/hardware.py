@@ -41,6 +41,7 @@ from venturi.machines.advice.option import (
     RuledOut,
     RuledOutReason,
     candidate_of,
+    job_on,
     least_nodes,
     one_count,
     option_of,
@@ -161,6 +162,7 @@ def fit(
 
     Lists all known reasons; the first one decides the group.
     """
+    job = job_on(job, node)
     reasons: list[tuple[RuledOutReason, str]] = []
     most, said = _most_nodes(request, instance_type)
     least = wanted = least_nodes(job, node)
@@ -209,6 +211,7 @@ def predict(
     if not 1 <= nodes <= MOST_NODES:
         raise invalid("nodes", nodes, f"from 1 to {MOST_NODES:,}")
     node = node_of(instance_type, network)
+    job = job_on(job, node)
     need_room(job, node, nodes)
     where: dict[str, object] = {"instance_type": instance_type.name, "nodes": nodes}
     price = price_of(instance_type, job)
@@ -272,6 +275,13 @@ def compared(
 
 def _most_nodes(request: HardwareRequest, instance_type: InstanceType) -> tuple[int, str]:
     """The number of available nodes, with its source in words."""
+    vcpus = instance_type.number("vcpus")
+    if request.max_vcpus is not None and vcpus is not None:
+        quota = request.max_vcpus // round(vcpus)
+        most, said = _most_nodes(replace(request, max_vcpus=None), instance_type)
+        if quota < most:
+            return quota, f"at most {quota:,} within {request.max_vcpus:,} vCPUs"
+        return most, said
     asked = request.max_nodes_of.get(instance_type.name)
     if asked is not None:
         return asked, f"at most {asked:,}, as requested"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from venturi.core.domain import need_rate
 from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR
-from venturi.machines.catalog import InstanceType
+from venturi.machines.catalog import VOLUME, InstanceType
 from venturi.machines.cost.charges import HOURS_PER_MONTH, attached_volumes, volumes_of
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds, JobTime, Term, job_time
@@ -209,6 +209,7 @@ class PhaseTime:
 class Option:
     """One type with one node count. `weakest`: origin of its least certain relevant rate.
 
+    `volumes` are the network volumes of each node, "" without any.
     `lower_bound`: a rate is only known as an upper bound, so time and cost are lower bounds.
     `cost_usd` is the cost as billed, or of the time used if the billing increment is unknown.
     `within_limits`: True if deadline and budget hold anywhere within the ranges; None without
@@ -219,6 +220,7 @@ class Option:
     catalog: str
     instance_type: str
     provider: str | None
+    volumes: str
     durability: Durability
     nodes: int
     least_nodes: int
@@ -315,6 +317,11 @@ def _least_with_volumes(job: Job, node: Node) -> int | None:
     return least
 
 
+def job_on(job: Job, node: Node) -> Job:
+    """`job` as it runs on `node`: a machine without local disks keeps everything on its volumes."""
+    return replace(job, durability=Durability.VOLUMES) if node.on_volumes else job
+
+
 def one_count(nodes: int) -> Counts:
     """One node count, as `candidate_of` takes them."""
     return np.array([nodes], dtype=np.int64)
@@ -382,6 +389,7 @@ def option_of(
         catalog=candidate.catalog,
         instance_type=candidate.instance_type.name,
         provider=candidate.instance_type.word("provider"),
+        volumes=_volumes(candidate),
         durability=candidate.job.durability,
         nodes=int(candidate.counts[at]),
         least_nodes=candidate.least_nodes,
@@ -404,6 +412,14 @@ def option_of(
         left_out=left_out(paid),
         missing=_no_cost(candidate),
     )
+
+
+def _volumes(candidate: Candidate) -> str:
+    """The volumes of each node that the job uses, such as `10 gp3`; "" for none."""
+    attached = candidate.instance_type.volumes
+    if attached is None or candidate.job.durability is not Durability.VOLUMES:
+        return ""
+    return f"{attached.count} {attached.kind.name.removeprefix(VOLUME)}"
 
 
 def _no_cost(candidate: Candidate) -> dict[str, str]:

@@ -22,8 +22,9 @@ class HardwareRequest:
     """A question to the advisor.
 
     Without `durabilities`, the job's own class counts; `nodes` fixes the node count. `max_nodes`
-    limits types with an unknown available number, `max_nodes_of` the named types. Prices are stale
-    relative to `today`. The first `shown` options are compared pairwise.
+    limits types with an unknown available number, `max_nodes_of` the named types; `max_vcpus` is a
+    quota for the whole cluster. `limits` are those that the catalogs keep already, for the reader.
+    Prices are stale relative to `today`. The first `shown` options are compared pairwise.
     """
 
     job: Job
@@ -34,6 +35,8 @@ class HardwareRequest:
     nodes: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     max_nodes_of: Mapping[str, int] = field(default_factory=dict)
+    max_vcpus: int | None = None
+    limits: str = ""
     network: NetworkChoice = NetworkChoice.AT_SCALE
     today: date | None = None
     shown: int = 12

@@ -7,6 +7,7 @@ intermediate data on them, so both directions share the rate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from venturi.core.errors import VenturiError
@@ -17,6 +18,10 @@ from venturi.machines.catalog.find import unknown
 from venturi.machines.cost.charges import HOURS_PER_MONTH
 
 MOST = 128  # volumes of a node; providers allow some tens
+# AWS machines with fewer than 32 vCPUs have the path of one with 32 for 30 minutes a day. They
+# sustain a part in proportion to their vCPUs (EC2 user guide, EBS-optimized instance types).
+BURST, SUSTAINED = "30 minutes a day", 32.0
+MOST_BY_DEFAULT = 24  # Nitro machines of AWS take 28 attachments, network cards included
 EXAMPLE = "gp3:4 or gp3:8,size=135GiB,iops=6000,throughput=250MiB/s,hours=720"
 # The usable share of the provisioned rate: 226 of 250 MB/s, and 87 % of that (SoCC 2015, 4.4 and
 # 5.3).
@@ -55,6 +60,38 @@ def _amount(name: str, text: str) -> float:
     if name == "size":
         return parse_bytes(text, unit_needed=True) / 2**30
     return parse_rate(text) / 2**20 if name == "throughput" else float(text)
+
+
+def equipped(catalog: Catalog) -> Catalog:
+    """`catalog` with volumes on the machines without local disks, if one of its kinds fits.
+
+    A kind fits with a price and an included throughput. Each machine has as many volumes as fill
+    its path to them, `MOST_BY_DEFAULT` at most, so that none needs throughput at extra cost.
+    """
+    kinds = {
+        provider: each
+        for each in catalog.volumes.values()
+        if (provider := each.word("provider")) is not None
+        and each.number("volume_price") is not None
+        and each.number("volume_throughput_included") is not None
+    }
+    return replace(
+        catalog,
+        types={
+            name: _equipped(each, kinds.get(each.word("provider") or ""))
+            for name, each in catalog.types.items()
+        },
+    )
+
+
+def _equipped(instance_type: InstanceType, kind: InstanceType | None) -> InstanceType:
+    path = instance_type.number("volume_line_rate")
+    if kind is None or path is None or instance_type.has_disks or instance_type.volumes:
+        return instance_type
+    included = (kind.number("volume_throughput_included") or 1) * BYTES_PER_S["MiB/s"]
+    count = min(MOST_BY_DEFAULT, math.ceil(path * BYTES_PER_S["Mbit/s"] / included))
+    volumes = AttachedVolumes(kind, count, None, None, None, HOURS_PER_MONTH)
+    return _with(instance_type, volumes)
 
 
 def attach(catalog: Catalog, kind: str, volumes: AttachedVolumes) -> Catalog:
@@ -125,12 +162,17 @@ def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | No
             return None
         each = None
     ways: list[tuple[float, Fact, str]] = []
+    sustained = 1.0
     if each is not None and isinstance(each.value, float):
         mb_per_s = volumes.count * each.value * BYTES_PER_S["MiB/s"] / 1e6
         ways.append((mb_per_s, each, f"{volumes.count} volumes of {each.value:g} MiB/s"))
     if path is not None and isinstance(path.value, float):
         mb_per_s = path.value * BYTES_PER_S[path.unit] / 1e6
-        ways.append((mb_per_s, path, f"the machine's path to volumes, {mb_per_s:,.0f} MB/s"))
+        if BURST in path.note:
+            sustained = min(1.0, (instance_type.number("vcpus") or SUSTAINED) / SUSTAINED)
+        note = f"the machine's path to volumes, {mb_per_s:,.0f} MB/s"
+        note += f", of which {sustained:.0%} is sustained" if sustained < 1 else ""
+        ways.append((mb_per_s * sustained, path, note))
     if not ways:
         return None
     value, of, note = min(ways, key=lambda way: way[0])
@@ -140,7 +182,8 @@ def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | No
     if of is path and path.unit == "MB/s" and path.low is not None:  # it was measured as it is
         low = min(value, path.low)
     kind = of.kind if of is path and path.unit == "MB/s" else ValueKind.DERIVED
-    return Fact(value, "MB/s", kind, of.source, of.as_of, note, low, value)
+    high = value / sustained if of is path else value
+    return Fact(value, "MB/s", kind, of.source, of.as_of, note, low, high)
 
 
 def _bad(text: str, problem: str) -> VenturiError:

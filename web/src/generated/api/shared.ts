@@ -33,6 +33,7 @@ export interface Option {
   catalog: string;
   instance_type: string;
   provider: string | null;
+  volumes: string;
   durability: Durability;
   nodes: number;
   least_nodes: number;

@@ -21,7 +21,7 @@ from venturi.machines.advice.network_costs import network_costs
 from venturi.machines.advice.option import AdviceObjective
 from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
 from venturi.machines.advice.suppositions import assumed
-from venturi.machines.advice.volumes import attach, parse_volumes
+from venturi.machines.advice.volumes import attach, equipped, parse_volumes
 from venturi.machines.catalog import DEFAULT, Catalog, load_shipped, shipped
 from venturi.machines.catalog.diff import diff
 from venturi.machines.catalog.find import shipped_with, type_named, unknown
@@ -203,7 +203,7 @@ def predictions(
     """Time and cost of a job on given machines, each figure with its formula and origin."""
     today = datetime.now(UTC).date()
     types = [text.partition(":")[0] for text in on]
-    found = [_catalog(name) for name in dict.fromkeys(catalog or shipped_with(types))]
+    found = [equipped(_catalog(name)) for name in dict.fromkeys(catalog or shipped_with(types))]
     job = operated(sort_job(parse_bytes(sort, unit_needed=True), Durability(durability)))
     request = HardwareRequest(
         job=job, network=NetworkChoice(network.replace("-", " ")), today=today
@@ -277,7 +277,7 @@ def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: 
     """The catalog with the assumptions and, if it has any, the volumes of its machines."""
     found = assumed(catalog, assumptions, today)
     if volumes is None:
-        return found
+        return equipped(found)
     return attach(found, *parse_volumes(volumes))
 
 
