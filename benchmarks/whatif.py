@@ -25,7 +25,7 @@ import venturi.jobs.whatif
 from venturi.cli.open_repository import open_repository
 from venturi.core.errors import VenturiError
 from venturi.jobs.whatif.answer import BASELINES, RecordedJob
-from venturi.jobs.whatif.uncertainty import calibration
+from venturi.jobs.whatif.uncertainty import LEAST_PAIRS, calibration
 from venturi.jobs.whatif.validation import ValidationPair, validate
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
@@ -33,8 +33,6 @@ from venturi.record.trial import DISTURBED, State
 
 TABLE = Path(venturi.jobs.whatif.__file__).with_name("calibration.toml")
 WORKLOADS = ("sql-analysis", "terasort", "wordcount")
-LEAST_PAIRS = 9
-"""With fewer pairs, 90 % of them is all of them."""
 _SEVERAL = "several"
 
 

@@ -27,7 +27,7 @@ SHOWN_EFFECTS = 2
 
 def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
     """The whole answer, the first screen first."""
-    best = answer.targets[0]
+    best = _fastest(answer)
     yield Paragraph(sentence(answer), "bold")
     yield ""
     yield _setups(answer.today, answer.targets)
@@ -50,10 +50,8 @@ def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
 
 
 def sentence(answer: WhatIfAnswer) -> str:
-    """The first target against today, in one sentence."""
-    best, today = answer.targets[0], answer.today
-    if len(answer.targets) > 1:
-        best = min(answer.targets, key=lambda each: each.time_s.value)
+    """The fastest target against today, in one sentence."""
+    best, today = _fastest(answer), answer.today
     ratio = best.time_s.value / today.time_s.value
     change = "as long as today"
     if abs(ratio - 1) >= 0.01:
@@ -64,6 +62,10 @@ def sentence(answer: WhatIfAnswer) -> str:
         f"{best.name}: about {format_duration(best.time_s.value)}{cost}, {change}{far}; "
         f"limited by: {limit_text(best.limit)}"
     )
+
+
+def _fastest(answer: WhatIfAnswer) -> WhatIfPrediction:
+    return min(answer.targets, key=lambda each: each.time_s.value)
 
 
 def limit_text(limit: str) -> str:
@@ -107,6 +109,7 @@ def _setups(today: WhatIfPrediction | None, targets: Sequence[WhatIfPrediction])
 def _rests_on(prediction: WhatIfPrediction) -> Iterator[Paragraph]:
     for each in prediction.rests_on[:SHOWN_EFFECTS]:
         yield Paragraph(_effect(each), indent=2)
+    yield Paragraph(prediction.interval_from, "dim", 2)
     for text in prediction.assumes:
         yield Paragraph(f"assumes: {text}", "dim", 2)
 
@@ -114,7 +117,7 @@ def _rests_on(prediction: WhatIfPrediction) -> Iterator[Paragraph]:
 def _effect(each: CapacityEffect) -> str:
     machines = {"both": "", "recorded": " of the recorded machine", "target": " of the target"}
     value = each.rate.value
-    known = format_rate(value) if each.capacity in {"disk", "network"} else f"{value:g}"
+    known = format_rate(value) if each.capacity in {"disk", "network"} else f"{value:.3g}"
     name = f"{_CAPACITIES[each.capacity]}{machines[each.machines]}"
     span = f"{format_duration(each.fast_s)} to {format_duration(each.slow_s)}"
     return (

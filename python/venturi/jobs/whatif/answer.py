@@ -10,7 +10,7 @@ import numpy as np
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import SECONDS_PER_HOUR
-from venturi.jobs.stages.memory import is_local
+from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.stages.stage import label_of
 from venturi.jobs.stages.timeline import Timeline, timeline
@@ -20,12 +20,13 @@ from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, Sta
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
 from venturi.jobs.whatif.probed import probed_capacities
 from venturi.jobs.whatif.setup import Setup, recorded_setup, target_setup
-from venturi.jobs.whatif.task_plan import split_rules, task_plan
+from venturi.jobs.whatif.task_plan import ADAPTIVE, PARTITIONS, setting, split_rules, task_plan
 from venturi.jobs.whatif.uncertainty import (
     EXTRAPOLATED,
     CapacityEffect,
     capacity_effects,
     interval,
+    interval_origin,
 )
 from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.dataflow import Bounds
@@ -63,7 +64,8 @@ class WhatIfPrediction:
     """A job on a setup. `usd` is None if `unpriced` says why; bounds are 90 % intervals.
 
     `limits` divides the time by bottleneck, the largest first. `assumes` lists the other
-    assumptions. `extrapolated`: a change is beyond 4 times the recorded size.
+    assumptions, `interval_from` the measured pairs behind the interval. `extrapolated`: a change is
+    beyond 4 times the recorded size.
     """
 
     name: str
@@ -78,6 +80,7 @@ class WhatIfPrediction:
     baselines_s: Mapping[str, float]
     rests_on: tuple[CapacityEffect, ...]
     assumes: tuple[str, ...]
+    interval_from: str
     extrapolated: bool
     stages: tuple[StagePrediction, ...] = ()
 
@@ -128,6 +131,8 @@ class RecordedJob:
             self.line, trial, ran_on, probed_capacities(repository, trial)
         )
         self.settings: Mapping[str, str] = self.line.account.configuration
+        if ADAPTIVE not in self.settings and not _adaptive_by_default(self.line):
+            self.settings = {**self.settings, ADAPTIVE: "false"}
 
     def model(self, changes: JobChanges, target: Setup) -> JobModel:
         """The model of the job with `changes` on `target`."""
@@ -166,6 +171,7 @@ class RecordedJob:
             self._baselines(target.slots) if baselines else {},
             rests_on,
             (*model.plan.assumes, *self._assumes(changes)),
+            interval_origin(distances),
             any(not 1 / EXTRAPOLATED <= each <= EXTRAPOLATED for each in distances.values()),
             _stages(model, effects, target),
         )
@@ -187,9 +193,15 @@ class RecordedJob:
 
     def _assumes(self, changes: JobChanges) -> Iterable[str]:
         account = self.line.account
-        memory = "spark.driver.memory" if is_local(account) else MEMORY
-        if memory not in account.configuration and MEMORY not in changes.settings:
+        local = is_local(account)
+        memory = "spark.driver.memory" if local else MEMORY
+        known = memory in account.configuration and heap_bytes(account, local=local)
+        if not known and MEMORY not in changes.settings:
             yield f"the log doesn't set {memory}: Spark's default of 1 GiB"
+        if (unknown := codec_change(self.settings, changes.settings)[1]) is not None:
+            yield f"the ratio of codec {unknown} is unknown: compression stays"
+        if PARTITIONS in changes.settings and setting(self.settings, ADAPTIVE) != "false":
+            yield "adaptive execution merges partitions, so their number may not follow the setting"
         if changes.data != 1:
             yield "work grows in proportion to the data; joins may grow faster"
         if changes.setup.type is not None:
@@ -210,6 +222,12 @@ def answer(job: RecordedJob, changes: Sequence[JobChanges]) -> WhatIfAnswer:
         tuple(not_modeled),
         model.replay_error,
     )
+
+
+def _adaptive_by_default(line: Timeline) -> bool:
+    """Whether this Spark is 3.2 or later."""
+    parts = line.account.application.engine_version.split(".")[:2]
+    return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= (3, 2)
 
 
 def _refused(trial: Trial, why: str, hint: str) -> VenturiError:

@@ -6,6 +6,7 @@ assumption with a wide range, and `measure` says which command would replace it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
@@ -29,6 +30,8 @@ RESERVED_SHARE = 0.1
 """Chosen by us: the share of a machine's memory that its system needs."""
 OVERHEAD_SHARE, OVERHEAD_LEAST_BYTES = 0.1, 384 * 2**20
 """Spark's defaults for memory beyond the heap (spark.executor.memoryOverhead*)."""
+DEFAULT_HEAP_BYTES = 2**30
+"""Spark's default of spark.executor.memory and spark.driver.memory."""
 _SEEK_S = {"hdd": 8e-3}
 _DISKS = {
     "hdd": (150e6, 100e6, 280e6, "one spinning disk"),
@@ -105,16 +108,9 @@ def recorded_setup(
     assert line.there is not None
     assert line.elapsed_s is not None
     slots = max(line.there.most(0.0, line.elapsed_s), 1)
-    each = executor_slots(line) or slots
+    each = min(executor_slots(line) or _usual_slots(line) or slots, slots)
     hosts = max(len({name for name in account.executors["host"].to_list() if name}), 1)
-    heap = heap_bytes(account, local=is_local(account))
-    if heap is None:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"the log of trial {trial.id} gives no valid size of an executor's heap",
-            where={"trial": trial.id},
-            hint="give it: --set spark.executor.memory=4g",
-        )
+    heap = heap_bytes(account, local=is_local(account)) or DEFAULT_HEAP_BYTES
     setup = Setup(
         name="as recorded",
         hosts=hosts,
@@ -133,6 +129,15 @@ def recorded_setup(
     return replace(
         setup, disk=known.get("disk", setup.disk), network=known.get("network", setup.network)
     )
+
+
+def _usual_slots(line: Timeline) -> int | None:
+    """The most frequent number of slots of an executor; None of a single one."""
+    assert line.there is not None
+    sizes = Counter(line.account.executors["cores"].drop_nulls().to_list())
+    if sizes.total() < 2:
+        return None
+    return max(int(sizes.most_common(1)[0][0]) // line.there.cpus, 1)
 
 
 def _cores(trial: Trial, used: float) -> Quantity:

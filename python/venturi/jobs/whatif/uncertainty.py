@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
 from venturi.core.quantity import Quantity
+from venturi.core.wording import joined
 from venturi.jobs.whatif.model import JobModel
 from venturi.jobs.whatif.setup import MEASURE, Setup
 from venturi.machines.cost.dataflow import Bounds
@@ -21,6 +22,8 @@ from venturi.machines.cost.dataflow import Bounds
 CAPACITIES = ("cpu", "cores", "disk", "network")
 EXTRAPOLATED = 4.0
 """Beyond this factor from the recorded job, intervals grow with the distance."""
+LEAST_PAIRS = 9
+"""With fewer measured pairs than this, 90 % of them is all of them."""
 _LITTLE = 0.01
 
 
@@ -52,6 +55,18 @@ def calibration() -> Mapping[str, GroupError]:
     """The committed table of errors."""
     text = (resources.files(__package__) / "calibration.toml").read_text("utf-8")
     return {name: GroupError(**each) for name, each in tomllib.loads(text).items()}
+
+
+def interval_origin(kinds: Iterable[str]) -> str:
+    """Where the errors of these kinds of change come from, in words."""
+    judged = [kind for kind in kinds if calibration()[kind].pairs < LEAST_PAIRS]
+    measured = sum(calibration()[kind].pairs for kind in kinds)
+    if not judged:
+        return f"intervals: errors of {measured} measured pairs, and the ranges of capacities"
+    return (
+        f"intervals: the ranges of capacities, and our judgment of the error for other "
+        f"{joined(judged)} ({measured} measured pairs)"
+    )
 
 
 def interval(
