@@ -99,6 +99,5 @@ def _sentence(found: Sequence[tuple[Trial, JobSummary | None]]) -> str:
     if not costly:
         return f"None of the {count_of(len(found), 'newest job')} has a known problem."
     summary, trial = max(costly, key=lambda each: each[0].saves_s)
-    return (
-        f"{count}. The costliest is in {trial.workload.name}: {summary.finding} ({summary.saving})."
-    )
+    costliest = f"{trial.workload.name!r}: {summary.finding} ({summary.saving})"
+    return f"{count}. The costliest is in {costliest}."
