@@ -451,6 +451,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   const { problem, stale } = twin;
   const data = problem || twin.pending ? undefined : twin.data;
   const nothing = data ? empty(data) : null;
+  const [first, ...others] = fullStop(onPage(data?.verdict ?? "")).split(/(?<=[^.]\.) (?=[A-Z])/);
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
       {problem && <Refusal problem={problem} />}
@@ -458,7 +459,8 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
       {data && <h2 className="visually-hidden">Result</h2>}
       {data && nothing === null && data.verdict && (
         <p className="verdict">
-          <strong>{fullStop(onPage(data.verdict))}</strong>
+          <strong>{first}</strong>
+          {others.length > 0 && ` ${others.join(" ")}`}
         </p>
       )}
       {data && nothing !== null && (
@@ -474,7 +476,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   );
 }
 
-const CODES_OPEN = 4;
+const CODES_OPEN = 8;
 
 /** The settings that all groups share, and the meaning of the codes in their names. */
 export function Common({
