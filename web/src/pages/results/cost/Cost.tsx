@@ -231,7 +231,9 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
         <p className="aside">{sentence(data.prices.source ?? "")}</p>
       )}
       {!search.has("usd_per_hour") && !data?.prices && (
-        <p className="aside">No price is given, so groups are ranked by time only.</p>
+        <p className="aside">
+          No price is given, so groups are ranked by time only. Enter one to rank by cost.
+        </p>
       )}
     </section>
   );
