@@ -231,8 +231,10 @@ def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
 @rule("schema-inferred")
 def schema_inferred(case: Case) -> Iterator[Hit]:
     """Find stages that read input to infer its columns and their types, before the query does."""
+    jobs = case.line.account.jobs.select("name", "query_id", "stage_ids").rows()
+    inferring = [ids for name, query, ids in jobs if query is None and _INFERS.match(name or "")]
     for stage in case.stages:
-        if not _INFERS.match(stage.name) or case.plans.of_stage(stage.key):
+        if not any(stage.key[0] in (ids or ()) for ids in inferring):
             continue
         places, _ = case.ran(stage.key)
         read = total(case.line.tasks.bytes_read[places])
@@ -240,8 +242,8 @@ def schema_inferred(case: Case) -> Iterator[Hit]:
         if not read or (written is not None and total(case.column(written)[places])):
             continue
         yield Hit(
-            f"{stage.title} read {format_bytes(int(read))} for {format_duration(stage.task_s)} of "
-            "task time to infer the schema",
+            f"{stage.title} read {format_bytes(int(read))} to infer the schema, which took its tasks "
+            f"{format_duration(stage.task_s)}",
             (FindingScope(stage=stage.label),),
             case.at_most_s(stage.key, stage.elapsed_s or 0.0),
             Confidence.HIGH,
