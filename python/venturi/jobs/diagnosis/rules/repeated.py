@@ -242,8 +242,8 @@ def schema_inferred(case: Case) -> Iterator[Hit]:
         if not read or (written is not None and total(case.column(written)[places])):
             continue
         yield Hit(
-            f"{stage.title} read {format_bytes(int(read))} to infer the schema, which took its tasks "
-            f"{format_duration(stage.task_s)}",
+            f"{stage.title} read {format_bytes(int(read))} to infer the schema, which took "
+            f"{format_duration(stage.task_s)} of task time",
             (FindingScope(stage=stage.label),),
             case.at_most_s(stage.key, stage.elapsed_s or 0.0),
             Confidence.HIGH,
