@@ -59,7 +59,7 @@ def main(
         if results is not None:
             _store(results, programs.version, pairs)
         if page is not None:
-            write_table(page, f"faults, Spark {programs.version}", HEAD, map(row, pairs))
+            write_table(page, f"causes, Spark {programs.version}", HEAD, map(row, pairs))
 
 
 def _store(file: Path, version: str, pairs: Sequence[Pair]) -> None:

@@ -9,7 +9,7 @@ from benchmarks.diagnosis.program import FaultyProgram, Run
 
 def run(given: Run) -> None:
     own = f.udf(lambda n: n * n % 7, "long", useArrow=False)
-    rows = given.spark.range(0, 40_000, 1, 300)
+    rows = given.spark.range(0, 40_000, 1, 80)
     rows.agg(f.sum(own("id"))).collect()
 
 
