@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
-from venturi.jobs.diagnosis.find import Diagnosis, Finding
+from venturi.jobs.diagnosis.find import OF_THE_LOG, Diagnosis, Finding
 from venturi.jobs.failures.meanings import FailureMeaning
 from venturi.jobs.failures.messages import headline as cause_line
+from venturi.jobs.logs.trial import LOST, QUEUE_FULL
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
@@ -45,6 +46,7 @@ def job_screen(
     """
     failed = failed_queries(account)
     failure = [*_failure(trial, account, analysis, failed)]
+    failure += _incomplete(trial, analysis)
     explained = found.findings or trial.state is not State.FAILED
     answer = [*_block(found.sentence, "", 2, "bold")] if explained else []
     lines = [
@@ -137,13 +139,26 @@ def _other_failure(
     return None
 
 
+def _incomplete(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
+    """Yield what the log lacks or could not be read, unless that is the failure."""
+    failure = "" if trial.failure is None else trial.failure.message
+    lost = [each.message for each in trial.warnings if each.code == LOST]
+    others = [each for each in lost if " missing" not in each.partition(":")[0]]
+    others = [each for each in others if each.partition(": ")[2] not in failure or not failure]
+    lacking = analysis.lacking
+    if lacking and (cause := next((each for each in lost if QUEUE_FULL in each), None)):
+        lacking += cause[cause.index(QUEUE_FULL) - 2 :]
+    if said := [each for each in (lacking, *others) if each]:
+        yield from _block(f"Incomplete: {'; '.join(said)}", "  ", 3)
+
+
 def _findings(found: Diagnosis, state: State, above: int) -> Iterator[Paragraph]:
     """Yield the first findings, the first one with its evidence and its fix.
 
     `above` is the number of lines about the failure: with these, failed attempts are explained.
     """
     if not found.findings and state is State.SUCCEEDED:
-        unseen = [f"not checked: {each}" for each in found.unseen[:1]]
+        unseen = [f"not checked: {each}" for each in found.unseen if OF_THE_LOG not in each][:1]
         for text in filter(None, (found.silence, *unseen)):
             yield from _block(_sentence(text), "  ", 2)
     for number, finding in enumerate(found.findings[:3], 1):

@@ -342,8 +342,15 @@ def test_an_error_in_a_container_names_the_container(
         (b"\xef\xbb\xbf" + TEXT.replace(b"\n", b"\r\n"), (0, 0)),
         (TEXT + b"".join(TEXT.splitlines(keepends=True)[10:20]), (0, 0)),
         (TEXT[:3_000] + b"\n" + TEXT[3_100:], (2, 0)),
+        (b"\x00\x00\n" + TEXT[:20] + b"\n" + TEXT, (2, 0)),
     ],
-    ids=["blank lines", "mark and CRLF", "repeated lines", "a line cut in the middle"],
+    ids=[
+        "blank lines",
+        "mark and CRLF",
+        "repeated lines",
+        "a line cut in the middle",
+        "damaged first lines",
+    ],
 )
 def test_a_damaged_line_costs_itself(text: bytes, counts: tuple[int, int], tmp_path: Path) -> None:
     path = written(text)(tmp_path / "app-1")

@@ -24,6 +24,8 @@ _FIXED_BY_CHECKPOINT = (
     ". The checkpoint fixes the number of state partitions, so start from a new checkpoint"
 )
 OF_RECORDED = "these are figures of the recorded tasks, because events are missing"
+OF_THE_LOG = ", so this time was not analyzed"
+"""How an unseen part ends that names missing events."""
 OVERLAP = "savings overlap: two findings may save the same seconds"
 
 
@@ -129,7 +131,7 @@ def _silence(line: Timeline, least_s: float) -> str:
     application = line.account.application
     nothing = f"no known problem costs more than {format_duration(least_s)}"
     if line.gaps.lacks:
-        return f"cannot tell: {line.gaps.sentence}. In its recorded part, {nothing}"
+        return f"cannot tell: events are missing. In the recorded part, {nothing}"
     if application.outcome != "unfinished":
         return nothing
     ended = line.tasks.rows["finished_ms"].count()
@@ -240,7 +242,7 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if line.account.application.outcome == "unfinished" and not silent:
         yield f"the rest of the application: {line.account.application.reason}"
     if (lacking := line.gaps.sentence) is not None:
-        yield f"{lacking}, so this time was not analyzed"
+        yield f"{lacking}{OF_THE_LOG}"
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"

@@ -86,7 +86,8 @@ if TYPE_CHECKING:
 FORMAT = Format(
     "spark-eventlog",
     "Spark event logs, 2 to 4: files, folders, rolling logs, zip and tar; also compressed",
-    pattern='(\ufeff)?\\s{0,64}\\{[^\n]{0,65536}?"Event"\\s*:\\s*"(SparkListener|org\\.apache\\.)',
+    pattern="(\ufeff)?([^\n]{0,4096}\n){0,3}?\\s{0,64}"
+    '\\{[^\n]{0,65536}?"Event"\\s*:\\s*"(SparkListener|org\\.apache\\.)',
 )
 
 Event = Mapping[str, Any]
@@ -113,6 +114,7 @@ _JOBS = _STAGES = 100_000
 _EXECUTORS = 20_000
 _TIERS = 500_000
 _IDS = 2_000_000  # of stages that jobs and stages name, in all
+_DAMAGED = 4  # lines at the beginning without an event: it is no event log
 _STEP = 2_000  # lines between two calls of progress
 _MILLISECOND_DIGITS = 13  # of a time from 2001 to 2286
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
@@ -129,8 +131,10 @@ def accounts(
     """
     text = LogText(log.files, limits)
     told: list[_LogState] = []
+    begun = False
     for application, count, line in by_application(with_event_first(text.lines())):
-        if count == 1 and not _NAME.match(line):
+        begun = begun or _NAME.match(line) is not None
+        if count == _DAMAGED and not begun:
             raise VenturiError(
                 "VEN-INGEST-FORMAT",
                 f"{log.path} is not a Spark event log: it does not begin with an event",
@@ -146,7 +150,8 @@ def accounts(
     if not any(each.events for each in told):
         raise VenturiError(
             "VEN-INGEST-FORMAT",
-            f"{log.path} holds no event" + (f": {text.truncated}" if text.truncated else ""),
+            f"{log.path} is not a Spark event log: it holds no event"
+            + (f": {text.truncated}" if text.truncated else ""),
             where={"file": str(log.path)},
             hint=SPARK_HINT,
         )

@@ -245,9 +245,9 @@ def lost(reading: AccountReading) -> Iterator[str]:
     if reading.truncated:
         yield f"the log is not whole: {reading.truncated}"
     if reading.malformed:
-        yield f"{reading.malformed:,} lines are not events"
+        yield f"{count_of(reading.malformed, 'line')} could not be parsed"
     if reading.oversized:
-        yield f"{reading.oversized:,} events are too long to be read"
+        yield f"{count_of(reading.oversized, 'event')} exceeded the size limit"
     for name, count in sorted(reading.damaged.items()):
         kind = name.removesuffix(TOO_MANY)
         why = "lack required fields" if kind == name else "are too many and were left out"
