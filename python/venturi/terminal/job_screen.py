@@ -129,7 +129,7 @@ def _other_failure(
     every = [
         (each.said, each.meaning, f"{count_of(each.n, 'attempt')} failed") for each in attempts
     ]
-    every += [(cause_line(each), explained(each), "a query failed") for each in queries]
+    every += [(cause_line(each), explained(each, "spark"), "a query failed") for each in queries]
     shown = None if meaning is None else meaning.text
     for message, means, what in every:
         known = message is None or any(message in text for text in said)

@@ -24,3 +24,15 @@ def test_the_table_is_large_and_its_ids_are_unique() -> None:
 @pytest.mark.parametrize("message", [None, "", "the input is bad", "ValueError: first attempt"])
 def test_an_unknown_message_has_no_meaning(message: str | None) -> None:
     assert meaning_of(message) is None
+
+
+def test_a_remedy_is_of_the_engine() -> None:
+    spark = {each.id: each for each in failure_meanings("spark")}
+    assert not [each.id for each in spark.values() if "mapreduce." in each.remedy]
+    own = [each for each in failure_meanings("mapreduce") if each.mapreduce]
+    assert len(own) >= 20
+    assert not [each.id for each in own if "spark" in each.remedy.lower()]
+    killed = spark["yarn-physical-memory"].example
+    remedies = {each: meaning_of(killed, each) for each in ("spark", "mapreduce")}
+    assert "spark.executor.memoryOverhead" in str(remedies["spark"])
+    assert str(remedies["mapreduce"]).count("mapreduce.map.memory.mb") == 2

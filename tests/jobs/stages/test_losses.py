@@ -131,7 +131,7 @@ def test_a_lost_race_is_no_failure_and_little_is_not_said(tmp_path: Path) -> Non
     ],
 )
 def test_what_the_end_of_an_executor_means(reason: str | None, meaning: str | None) -> None:
-    said = explained(reason)
+    said = explained(reason, "spark")
     assert said is None if meaning is None else meaning in (said or "")
 
 

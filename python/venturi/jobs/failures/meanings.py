@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 _TABLES = ("hosts.toml", "programs.toml", "exits.toml")  # the order in which they are tried
+_MAPREDUCE = "mapreduce"
 _MESSAGE_CHARACTERS = 20_000  # of a stack trace; its cause is near its beginning
 # "exited with code 137", "Exit status: 143", "exitCode: -104", "Exit code is 143"
 _EXIT = (
@@ -21,7 +22,7 @@ _EXIT = (
 @dataclass(frozen=True, slots=True)
 class FailureMeaning:
     """An entry of the tables: `confidence` is high or medium, `example` a message of an engine,
-    `source` where it is from."""
+    `source` where it is from. `mapreduce` is the remedy there, if it differs from Spark's."""
 
     id: str
     pattern: re.Pattern[str]
@@ -30,6 +31,8 @@ class FailureMeaning:
     confidence: str
     example: str
     source: str
+    mapreduce: str | None = None
+    only: str | None = None
 
     @property
     def text(self) -> str:
@@ -38,8 +41,13 @@ class FailureMeaning:
 
 
 @cache
-def failure_meanings() -> tuple[FailureMeaning, ...]:
-    """The entries of all tables, in the order in which patterns are tried."""
+def failure_meanings(engine: str | None = None) -> tuple[FailureMeaning, ...]:
+    """The entries of all tables, those for `engine` with its remedies, in the order of matching."""
+    if engine is not None:
+        entries = (each for each in failure_meanings() if each.only in (None, engine))
+        if engine != _MAPREDUCE:
+            return tuple(entries)
+        return tuple(replace(each, remedy=each.mapreduce or each.remedy) for each in entries)
     folder = Path(__file__).parent
     rows: list[dict[str, Any]] = [
         row
@@ -53,9 +61,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.replace("<EXIT>", _EXIT), re.IGNORECASE)
 
 
-def meaning_of(message: str | None) -> FailureMeaning | None:
-    """Return the first entry with a pattern that matches `message`, or None."""
+def meaning_of(message: str | None, engine: str | None = None) -> FailureMeaning | None:
+    """Return the first entry for `engine` with a pattern that matches `message`, or None."""
     if not message:
         return None
     text = message[:_MESSAGE_CHARACTERS]
-    return next((each for each in failure_meanings() if each.pattern.search(text)), None)
+    return next((each for each in failure_meanings(engine) if each.pattern.search(text)), None)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -52,9 +52,9 @@ _MOSTLY = 0.8  # our judgment: a share of attempts in one place that is worth a 
 _MOSTLY_OF = 5  # attempts
 
 
-def explained(reason: str | None) -> str | None:
-    """Return the meaning of a message and the remedy, None if it is unknown."""
-    found = meaning_of(reason)
+def explained(reason: str | None, engine: str) -> str | None:
+    """Return the meaning of a message of `engine` and the remedy, None if it is unknown."""
+    found = meaning_of(reason, engine)
     return None if found is None else found.text
 
 
@@ -71,14 +71,12 @@ def failure_meaning(account: JobAccount, analysis: Analysis) -> FailureMeaning |
     attempts = [each for each in analysis.losses if each.what not in (KILLED, RACE)]
     others = [each.meaning for each in attempts]
     others += [each.meaning for each in analysis.lost_executors]
-    found = [*map(meaning_of, own), *map(_by_text().get, filter(None, others))]
+    engine = account.application.engine
+    texts = {each.text: each for each in failure_meanings(engine)}
+    found = [meaning_of(each, engine) for each in own]
+    found += [texts.get(each) for each in others if each]
     known = [each for each in found if each is not None]
     return next((each for each in known if each.confidence == "high"), next(iter(known), None))
-
-
-@cache
-def _by_text() -> dict[str, FailureMeaning]:
-    return {each.text: each for each in failure_meanings()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ def losses(tasks: Tasks, configuration: Mapping[str, str]) -> tuple[WastedTime, 
     whole = []
     for part, places in found.items():
         said, reason = messages[part]
-        meaning = None if said == CANCELED else meaning_of(reason)
+        meaning = None if said == CANCELED else meaning_of(reason, tasks.kind.engine)
         here, disks = np.array(places, dtype=np.intp), None
         if meaning is not None and meaning.id in DISK_FULL:
             disks = full_disks(tasks.rows, here, reason or "", configuration)
@@ -233,8 +231,11 @@ def planned_endings(account: JobAccount, tasks: Tasks) -> tuple[LostExecutor, ..
 
 def _removed(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
     rows = account.executors.select("executor_id", "host", "removed_ms", "reason").rows()
+    engine = account.application.engine
     return tuple(
-        LostExecutor(executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason))
+        LostExecutor(
+            executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason, engine)
+        )
         for executor, host, removed_ms, reason in sorted(
             (row for row in rows if row[2] is not None), key=lambda row: row[2]
         )

@@ -41,17 +41,18 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     places = np.array([place for place, _ in attempts], dtype=np.intp)
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     whole = {headline(text): text for _, text in reversed(attempts) if text}
-    meanings = [meaning_of(whole.get(each.said, each.said)) for each in found[:_ERRORS]]
+    engine = case.line.account.application.engine
+    meanings = [meaning_of(whole.get(each.said, each.said), engine) for each in found[:_ERRORS]]
     clear = list(dict.fromkeys(each for each in meanings if each is not None))
     where = losses.in_common(tasks, places)
-    told = list(zip(found, meanings, strict=False))
+    explained = list(zip(found, meanings, strict=False))
     causes = Counter[str]()
-    for loss, known in told:
+    for loss, known in explained:
         why = f"because {known.meaning}" if known else f"with: {_shortened(loss.said)}"
         causes[why] += loss.n
-    messages = "; ".join(_shortened(loss.said) for loss, known in told if known)
+    messages = "; ".join(_shortened(loss.said) for loss, known in explained if known)
     causes["with others"] = sum(each.n for each in found[_ERRORS:])
-    how = "; ".join(f"{n_alike:,} {why}" for why, n_alike in causes.items() if n_alike)
+    how = "; ".join(f"{n_same:,} {why}" for why, n_same in causes.items() if n_same)
     disks = next((f"; {each.disks}" for each in found if each.disks), "")
     confidence = Confidence(clear[0].confidence) if clear else Confidence.LOW
     yield Hit(
@@ -59,7 +60,7 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
         f"{f', {where}' if where else ''}; {how}{disks}"
         f"{f' ({messages})' if messages else ''}",
         case.longest(places),
-        # What a fetch waited for, and the map stage that runs again, are not in these attempts.
+        # The map stage that runs again, and the waiting for a fetch, are not in these attempts.
         case.without_s(places) if kinds == (losses.ERROR,) else _least_s(case, places, time_s),
         Confidence.HIGH if _done_again(case, places) else confidence,
         "known" if clear else "any",
@@ -105,7 +106,7 @@ def _gone(
     ran_on = tasks.rows["executor_id"][places].to_numpy()
     first = max(gone, key=lambda each: float(elapsed_s[ran_on == each.executor_id].sum()))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
-    known = meaning_of(first.reason)
+    known = meaning_of(first.reason, case.line.account.application.engine)
     what, them = "executor", "it"
     if len(gone) > 1:
         what, them = f"{len(gone):,} executors, the costliest one", "them"
