@@ -150,6 +150,22 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
     assert re.search("formats are archive, |^copy it again", caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Linux 6.1 (h) 11/28/26 _x86_64_ (2 CPU)\n\n07:02:28 AM  CPU   %usr\n",
+        "# hostname;interval;timestamp;CPU;%user\n",
+        "procs -----------memory---------- ---swap--\n r  b   swpd\n",
+    ],
+)
+def test_reports_that_are_not_read_name_the_option_that_is(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "report"
+    path.write_text(text)
+    with pytest.raises(VenturiError, match="which isn't read") as caught:
+        recognise(path)
+    assert "use JSON: sadf -j" in caught.value.hint
+
+
 def test_an_empty_file_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "app-1.log"
     for content, why in ((b"", "app-1.log is empty"), (b"\0" * 99, "contains no text")):

@@ -203,6 +203,13 @@ def test_fio_a_block_size_that_the_requests_contradict_is_unknown() -> None:
         assert [each.labels["block_bytes"] for each in trial.samples[:2]] == [size, size]
 
 
+@pytest.mark.parametrize("options", [{"zoneskip": "1m", "rw": "read"}, {"rw": "read:8k"}])
+def test_fio_jobs_that_leave_gaps_give_no_sequential_rate(options: dict[str, str]) -> None:
+    (trial,) = trials(read("fio", fio(job() | {"job options": {"direct": "1", **options}})))
+    assert trial.values("disk_read_bytes_per_s") == [1e8]
+    assert [each.samples for each in newest_runs([trial]).trials] == [()]
+
+
 @pytest.mark.parametrize("option", ["rate_iops", "latency_target"])
 def test_fio_jobs_that_hold_back_give_no_rate_of_the_disk(option: str) -> None:
     options = {"rw": "read", "direct": "1", "iodepth": "32", "ioengine": "libaio", option: "500"}
@@ -457,6 +464,7 @@ def test_own_table_units(column: str, seconds: float) -> None:
 
 def test_own_table_of_a_spreadsheet() -> None:
     text = (
+        "sep=;\n"
         "Our runs, in May;;;;\n"
         "job;Dauer (s);ratio;ratio;\n"
         "sort;1.234,5;0,5;1,5;\n"

@@ -28,12 +28,13 @@ reported. (Write ./aloja for a file with the name of a format.)
 \b
 {formats}
 
-Folders of logs are searched at any depth, and so are zip and tar files, such as the zip that a
-Spark history server gives. Logs may be rolling (eventlog_v2_*) and compressed (lz4, zstd, snappy,
-lzf, gzip, bzip2, xz). A MapReduce history is read with the configuration (JOBID_conf.xml) next to
-it. A URL is a Spark history server (http://HOST:18080) or a folder in object storage
-(s3://BUCKET/FOLDER, with `pip install 'venturi[s3]'`); all finished applications there are
-imported. Each application becomes a trial; `venturi show` reports where its time went.
+Folders are searched at any depth, and so are zip and tar files, such as the zip that a Spark
+history server gives. Files of no known format in them are skipped. Logs may be rolling
+(eventlog_v2_*), and all files compressed (lz4, zstd, snappy, lzf, gzip, bzip2, xz). A MapReduce
+history is read with the configuration (JOBID_conf.xml) next to it. A URL is a Spark history server
+(http://HOST:18080) or a folder in object storage (s3://BUCKET/FOLDER, with `pip install
+'venturi[s3]'`); all finished applications there are imported. Each application becomes a trial;
+`venturi show` reports where its time went.
 
 Existing trials are left unchanged. Invalid rows are rejected and counted by reason. A damaged trial
 in an archive is rejected with its line, and the others are imported. Results or an archive that are

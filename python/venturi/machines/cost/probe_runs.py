@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from venturi.record.trial import ProvenanceKind, Sample, Trial, started
 
 # A sample with one of these labels is no rate of a disk alone, or not of all that it can do.
-_NOT_ALONE = ("concurrent_jobs", "no_disk", "limited")
+_NOT_ALONE = ("concurrent_jobs", "no_disk", "limited", "skips")
 
 
 @dataclass(frozen=True, slots=True)

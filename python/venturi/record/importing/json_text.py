@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeGuard
 
+from venturi.core.wording import count_of
 from venturi.record.importing.text import Origin, Refusal
 from venturi.record.importing.text import lines as text_lines
 
@@ -151,7 +152,8 @@ def _why_unreadable(error: ValueError, text: str, start: int) -> str:
     """Whether an object, which begins at `start`, is cut off or damaged in its middle."""
     at = error.pos - start if isinstance(error, json.JSONDecodeError) else 0
     if "Unterminated" in str(error) or len(text[at:].strip()) < _WORD_CHARACTERS:
-        return f"the JSON is cut off after {text.count(chr(10)) + 1:,} lines"
+        lines = text.count("\n") + 1
+        return f"the JSON is cut off after {count_of(lines, 'line')}"
     return f"not JSON: {error}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from venturi.record.importing.streams import head
 
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
+_OTHER_REPORTS = re.compile(
+    rb"Linux \S+ \([^)\n]*\)[^\n]*\(\d+ CPU\)|# hostname;interval;timestamp;|procs -+memory-"
+)
 
 
 def recognise(path: Path) -> Format:
@@ -65,6 +69,9 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
     if not likely and not _beginning(path).strip(b"\0 \t\r\n"):
         none = "is empty" if not path.stat().st_size else "contains no text that can be read"
         hint = "copy it again; if its source is empty, too, the program that wrote it may say why"
+    elif not likely and _OTHER_REPORTS.match(_beginning(path)):
+        none = "is a report of sar, mpstat, sadf -d or vmstat, which isn't read"
+        hint = "use JSON: sadf -j FILE, mpstat -o JSON, iostat -o JSON"
     raise _unclear(path, likely, none, hint)
 
 

@@ -192,7 +192,7 @@ class _StrayLines:
         except VenturiError as error:
             self._error = self._error or error
             reason = "a line above the header"
-            if any(fields):
+            if any(fields) and not fields[0].startswith("sep="):  # as spreadsheets write it
                 self._lines.append(Refusal(line, "", ",".join(fields)[:100], reason))
             if line > STRAY:
                 raise self._error from None

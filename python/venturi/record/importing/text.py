@@ -69,4 +69,4 @@ def decoded(raw: bytes, origin: Origin, line: int) -> str:
     try:
         return raw.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise origin.malformed("not UTF-8 text", line=line) from error
+        raise origin.malformed("not UTF-8 text; save it as UTF-8", line=line) from error

@@ -15,8 +15,8 @@ Lines around the JSON (warnings, progress) are ignored, and a file may hold seve
   they are more than `numjobs`, or data moved in a direction that `rw` excludes, the jobs were
   unlike: only options of [global] count, others are `mixed`.
 - A block size that contradicts bytes / requests is unknown.
-- Rates of jobs that hold back (`rate`, `thinktime`, `latency_target`) are marked as `limited`, and
-  catalogs don't use them.
+- Rates of jobs that hold back (`rate`, `thinktime`, `latency_target`) are marked as `limited`,
+  those of jobs that leave gaps (`zoneskip`, `rw=read:8k`) as `skips`. Catalogs don't use them.
 - Other jobs of the same group run concurrently, too: their samples have `concurrent_jobs`, and
   catalogs don't use them. If some read and the others write sequentially, they are both sides of
   DiskBench's `read_write`, which catalogs use.
@@ -318,6 +318,8 @@ def _test(job: _Job, others: Sequence[_Job]) -> tuple[DiskTest, list[TrialWarnin
         labels["concurrent_jobs"] = len(others)
     if limits := [f"{key}={options[key]}" for key in _LIMITS_OF_RATES if key in options]:
         labels["limited"] = ", ".join(limits)
+    if "zoneskip" in options or ":" in (written or ""):
+        labels["skips"] = options.get("zoneskip") or written
     if engine in _NO_DISK:
         labels["no_disk"] = engine
     return DiskTest(rw, labels), warnings
