@@ -13,7 +13,7 @@ from venturi.cli.main import cli
 from venturi.core.errors import VenturiError
 
 # The paper's machines and its form of equation (6), on a cluster that runs already.
-PAPER = ("--startup", "0s", "--core-s-per-gb", "0")
+PAPER = ("--startup", "0s", "--core-s-per-gb", "0", "--assume", "fill=100%")
 SORT = (
     *("advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014", "--exchange", "all"),
     *("--objective", "cheapest", *PAPER),

@@ -245,7 +245,7 @@ def test_explain_leaves_out_the_classes_that_are_none(run: Run) -> None:
         "ec2-2014",
     )
     assert said.status == 0
-    assert "100 TB, 2-io, on 47 i2.8xlarge" in said.stdout
+    assert "100 TB, 2-io, on 53 i2.8xlarge" in said.stdout
     assert "volumes: it cannot be used there" in said.stderr
 
 
@@ -316,9 +316,9 @@ def test_what_is_only_a_lower_bound_has_no_rank(run: Run) -> None:
 def test_a_long_difference_is_cut_and_json_has_it_all(run: Run) -> None:
     said = run("catalog", "diff", "ec2-2014", "current")
     assert "only in current: " in said.stdout
-    assert "and 299 more (--json lists them)" in said.stdout
+    assert "and 302 more (--json lists them)" in said.stdout
     assert (
-        len(run("catalog", "diff", "ec2-2014", "current", "--json").answer["data"]["added"]) == 309
+        len(run("catalog", "diff", "ec2-2014", "current", "--json").answer["data"]["added"]) == 312
     )
 
 

@@ -18,13 +18,19 @@ from venturi.core.domain import need_rate
 from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR
 from venturi.machines.catalog import VOLUME, InstanceType
-from venturi.machines.cost.charges import HOURS_PER_MONTH, attached_volumes, volumes_of
+from venturi.machines.cost.charges import (
+    HOURS_PER_MONTH,
+    attached_volumes,
+    store_charges,
+    volumes_of,
+)
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds, JobTime, Term, job_time
 from venturi.machines.cost.job import Job, nodes_for_capacity
 from venturi.machines.cost.node import Node
 from venturi.machines.cost.price import (
     Bill,
+    BillItem,
     PriceComponent,
     Tariff,
     bill,
@@ -48,6 +54,7 @@ RATES = {
     "network": "venturi probe net",
     "volume_read": "venturi probe disk, on a volume",
     "volume_write": "venturi probe disk, on a volume",
+    "store": "a transfer of large objects on one machine",
 }
 
 
@@ -89,10 +96,14 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True)
 class OptionPrice:
-    """The price of N nodes: N times `node`, plus `whole` once (the volumes that hold the data)."""
+    """The price of N nodes: N times `node`, plus `whole` once (what holds the data), an hour.
+
+    `once` are amounts whatever the time: requests to object storage.
+    """
 
     node: Tariff
     whole: tuple[PriceComponent, ...] = ()
+    once: tuple[BillItem, ...] = ()
 
     @property
     def as_of(self) -> date | None:
@@ -116,7 +127,7 @@ class OptionPrice:
 
     def _whole_usd(self, seconds: Array) -> Array:
         per_hour = sum(part.total_per_hour for part in self.whole)
-        return per_hour / SECONDS_PER_HOUR * seconds
+        return per_hour / SECONDS_PER_HOUR * seconds + sum(item.amount for item in self.once)
 
 
 def price_of(instance_type: InstanceType, job: Job) -> OptionPrice | str:
@@ -146,12 +157,18 @@ def price_of(instance_type: InstanceType, job: Job) -> OptionPrice | str:
             if volumes is None:
                 return instance_type.fact("volume_price").note
             whole = volumes.parts()
+    once: tuple[BillItem, ...] = ()
+    left: tuple[str, ...] = ()
+    if job.durability is Durability.OBJECTS:
+        whole, once, left = store_charges(instance_type, job)
     # Given volumes, the tariff has the fee for the path to them, and the volumes themselves.
-    tariff = tariff_of(instance_type, volumes=(*parts, *whole))
+    objects = job.durability is Durability.OBJECTS
+    tariff = tariff_of(instance_type, volumes=parts if objects else (*parts, *whole))
     if tariff is None:
         return fact.note
+    own = tuple(part for part in tariff.parts if part not in whole)
     return OptionPrice(
-        replace(tariff, parts=tuple(p for p in tariff.parts if p not in whole)), whole
+        replace(tariff, parts=own, assumptions=(*tariff.assumptions, *left)), whole, once
     )
 
 
@@ -192,7 +209,8 @@ class Candidate:
         if self.price is None:
             return None
         seconds = float(self.seconds[0, int(np.searchsorted(self.counts, nodes))])
-        return bill(self.price.tariff(nodes), seconds, nodes)
+        made = bill(self.price.tariff(nodes), seconds, nodes)
+        return replace(made, items=(*made.items, *self.price.once))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +316,10 @@ def least_nodes(job: Job, node: Node) -> int | None:
     if job.durability is Durability.VOLUMES:
         return _least_with_volumes(job, node)
     if node.local_bytes is None:
-        return None if job.local_bytes else 1
-    least = nodes_for_capacity(round(job.local_bytes), node.local_bytes, copies=1)
+        return None if job.local_bytes and not node.on_volumes else 1
+    least = nodes_for_capacity(
+        round(job.local_bytes), int(job.filled_share * node.local_bytes), copies=1
+    )
     return max(least, 1 + job.remote_copies)  # a remote copy needs another node
 
 
@@ -311,7 +331,8 @@ def _least_with_volumes(job: Job, node: Node) -> int | None:
     if local and node.local_bytes is None:
         return None
     if local and node.local_bytes is not None:
-        least = nodes_for_capacity(round(local), node.local_bytes, copies=1)
+        usable = int(job.filled_share * node.local_bytes)
+        least = nodes_for_capacity(round(local), usable, copies=1)
     if node.volume_bytes is not None:
         least = max(least, nodes_for_capacity(round(remote), node.volume_bytes, copies=1))
     return least
@@ -319,7 +340,9 @@ def _least_with_volumes(job: Job, node: Node) -> int | None:
 
 def job_on(job: Job, node: Node) -> Job:
     """`job` as it runs on `node`: a machine without local disks keeps everything on its volumes."""
-    return replace(job, durability=Durability.VOLUMES) if node.on_volumes else job
+    if job.durability is Durability.OBJECTS or not node.on_volumes:
+        return job
+    return replace(job, durability=Durability.VOLUMES)
 
 
 def one_count(nodes: int) -> Counts:
@@ -417,7 +440,8 @@ def option_of(
 def _volumes(candidate: Candidate) -> str:
     """The volumes of each node that the job uses, such as `10 gp3`; "" for none."""
     attached = candidate.instance_type.volumes
-    if attached is None or candidate.job.durability is not Durability.VOLUMES:
+    used = candidate.job.durability is Durability.VOLUMES or candidate.node.on_volumes
+    if attached is None or not used:
         return ""
     return f"{attached.count} {attached.kind.name.removeprefix(VOLUME)}"
 
@@ -460,6 +484,8 @@ def inputs_of(candidate: Candidate) -> dict[str, Quantity]:
 
 def rate_name(node: Node, term: Term) -> str:
     """Which rate of `node` serves `term` (`cpu` for the processors)."""
+    if term.resource == "objects":
+        return "store"
     if term.resource == "volumes":
         return "volume_read" if term.what == "input" else "volume_write"
     if term.resource != "storage":

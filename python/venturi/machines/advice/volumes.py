@@ -63,7 +63,7 @@ def _amount(name: str, text: str) -> float:
 
 
 def equipped(catalog: Catalog) -> Catalog:
-    """`catalog` with volumes on the machines without local disks, if one of its kinds fits.
+    """`catalog` with each provider's object storage, and volumes where there are no local disks.
 
     A kind fits with a price and an included throughput. Each machine has as many volumes as fill
     its path to them, `MOST_BY_DEFAULT` at most, so that none needs throughput at extra cost.
@@ -75,10 +75,14 @@ def equipped(catalog: Catalog) -> Catalog:
         and each.number("volume_price") is not None
         and each.number("volume_throughput_included") is not None
     }
+    stores = {each.word("provider") or "": each for each in catalog.stores.values()}
     return replace(
         catalog,
         types={
-            name: _equipped(each, kinds.get(each.word("provider") or ""))
+            name: replace(
+                _equipped(each, kinds.get(each.word("provider") or "")),
+                store=stores.get(each.word("provider") or ""),
+            )
             for name, each in catalog.types.items()
         },
     )

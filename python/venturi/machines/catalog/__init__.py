@@ -93,11 +93,20 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "volume_throughput_max": ("MiB/s", "maximum throughput of a volume"),
     "volume_throughput_per_gib": ("MiB/s", "throughput of a volume for each GiB of it"),
     "volume_size_max": ("GiB", "largest volume"),
+    "store_node_rate": ("MB/s", "most that one node reads from or writes to object storage"),
+    "store_request_rate": ("MB/s", "one request to object storage"),
+    "store_read_size": ("MB", "bytes of a read request"),
+    "store_write_size": ("MB", "bytes of a write request"),
+    "store_price": ("USD/GB-month", "price of object storage"),
+    "store_read_price": ("USD/1000", "price of a thousand read requests"),
+    "store_write_price": ("USD/1000", "price of a thousand write requests"),
+    "store_egress_price": ("USD/GB", "price of reading outside the provider's network"),
     "capital": ("USD", "purchase price of one node"),
     "power": ("W", "power drawn by one node"),
 }
 DISK_KINDS = ("HDD", "SSD", "NVMe")
 BYTES_PER_S = {"MB/s": 1e6, "Gbit/s": 1e9 / 8, "Mbit/s": 1e6 / 8, "MiB/s": 2.0**20}
+STORE = "store:"  # begins the name of an object storage service, likewise
 VOLUME = "volume:"  # begins the name of a kind of network volumes, which stands among the types
 
 
@@ -117,11 +126,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
-    """One kind of machine, the known facts about it, and its network volumes."""
+    """One kind of machine, the known facts about it, its network volumes and object storage."""
 
     name: str
     facts: Mapping[str, Fact]
     volumes: AttachedVolumes | None = None
+    store: InstanceType | None = None
 
     def fact(self, attribute: str) -> Fact:
         """The fact, or an empty one with a note that the catalog doesn't have it."""
@@ -189,26 +199,32 @@ class AttachedVolumes:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The instance types of one file, in its order, and its kinds of network volumes.
+    """The instance types of one file, in its order, with its network volumes and object storage.
 
-    `volumes` has them by their names without `volume:`, such as gp3.
+    `volumes` has their kinds by their names without `volume:`, such as gp3; `stores` has the
+    services for object storage, such as s3.
     """
 
     name: str
     types: Mapping[str, InstanceType]
     volumes: Mapping[str, InstanceType] = field(default_factory=dict)
+    stores: Mapping[str, InstanceType] = field(default_factory=dict)
 
     @property
     def entries(self) -> Mapping[str, InstanceType]:
         """Types and volumes by the names that the file has."""
-        return {**self.types, **{each.name: each for each in self.volumes.values()}}
+        services = (*self.volumes.values(), *self.stores.values())
+        return {**self.types, **{each.name: each for each in services}}
 
     @classmethod
     def of(cls, name: str, entries: Mapping[str, InstanceType]) -> Catalog:
         """The catalog of `entries`; a name prefix separates volumes from machines."""
-        types = {n: each for n, each in entries.items() if not n.startswith(VOLUME)}
-        kinds = {n.removeprefix(VOLUME): e for n, e in entries.items() if n.startswith(VOLUME)}
-        return cls(name, types, kinds)
+        types = {n: each for n, each in entries.items() if not n.startswith((VOLUME, STORE))}
+        volumes, stores = (
+            {n.removeprefix(prefix): e for n, e in entries.items() if n.startswith(prefix)}
+            for prefix in (VOLUME, STORE)
+        )
+        return cls(name, types, volumes, stores)
 
 
 def disk_kind(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Charges in addition to the nodes: network volumes, as parts of a tariff.
+"""Charges in addition to the nodes: network volumes and object storage.
 
 Prices come from the user or the catalog; the hours of a month and the size of a GB are parameters.
 """
@@ -10,7 +10,8 @@ from datetime import date
 
 from venturi.core.domain import need_rate, need_size
 from venturi.machines.catalog import InstanceType
-from venturi.machines.cost.price import PriceComponent, currency_of
+from venturi.machines.cost.job import Job
+from venturi.machines.cost.price import BillItem, PriceComponent, currency_of
 
 # Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
 HOURS_PER_MONTH = 720.0
@@ -147,3 +148,47 @@ def volumes_of(
     return Volumes(
         count, gib, fact.value, currency_of(fact), fact.source, fact.as_of, hours_per_month
     )
+
+
+def store_charges(
+    instance_type: InstanceType, job: Job
+) -> tuple[tuple[PriceComponent, ...], tuple[BillItem, ...], tuple[str, ...]]:
+    """Input and output in object storage while the job runs, its requests, and what is left out.
+
+    A machine without local disks also has its intermediate data on volumes, for as long.
+    """
+    store = instance_type.store
+    if store is None:
+        return (), (), ("object storage is left out: the catalog has none of this provider",)
+    held: list[PriceComponent] = []
+    requests: list[BillItem] = []
+    left: list[str] = []
+    month = HOURS_PER_MONTH
+    price = store.fact("store_price")
+    if isinstance(price.value, float):
+        amount = job.volume_bytes / 1e9
+        formula = f"{amount:g} GB x {price.value:g} USD/GB-month / {month:g} h"
+        quote = (currency_of(price), 1, price.as_of, price.source, formula)
+        held.append(PriceComponent("objects", amount * price.value / month, *quote, pro_rata=True))
+    else:
+        left.append(f"object storage is left out: {price.note}")
+    if instance_type.volumes is not None and not instance_type.has_disks:
+        gib = job.local_bytes / 2**30
+        volumes = volumes_of(instance_type, 1, gib, instance_type.volumes.hours)
+        held += volumes.parts() if volumes is not None else ()
+    for name, moved in (("read", job.input_bytes), ("write", job.output_bytes)):
+        price = store.fact(f"store_{name}_price")
+        size = store.number(f"store_{name}_size")
+        if not isinstance(price.value, float) or size is None:
+            left.append(f"{name} requests is left out: {price.note}")
+            continue
+        count = moved / (size * 1e6)
+        amount = count / 1000 * price.value
+        formula = f"{count:,.0f} requests of {size:g} MB x {price.value:g} USD/1000"
+        currency = currency_of(price)
+        requests.append(
+            BillItem(
+                f"{name} requests", amount, amount, currency, formula, price.source, price.as_of
+            )
+        )
+    return tuple(held), tuple(requests), tuple(left)

@@ -8,13 +8,14 @@ MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a s
 
 
 class Durability(StrEnum):
-    """Data that survive the loss of a node; the three classes of the SoCC 2015 paper, section
-    3.3.
+    """Data that survive the loss of a node: the classes of the SoCC 2015 paper, section 3.3, and
+    object storage.
     """
 
     TWO_IO = "2-io"  # everything on local disks, one copy
     REPLICATED = "replicated"  # the job writes further copies of its output to other nodes
     VOLUMES = "volumes"  # input and output on network volumes, which the provider replicates
+    OBJECTS = "objects"  # input and output in object storage
 
 
 class Exchange(StrEnum):

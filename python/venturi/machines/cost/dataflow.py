@@ -212,8 +212,8 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
 
 
 def _transfer(node: Node, need: _Need, counts: Counts, skew: Array | float) -> Term:
-    resource = "volumes" if need.rate.startswith("volume") else "storage"
-    resource = "network" if need.rate == "network" else resource
+    resource = {"network": "network", "store": "objects"}.get(need.rate, "storage")
+    resource = "volumes" if need.rate.startswith("volume") else resource
     demand = need.even + need.skewed + np.zeros(counts.size)
     rate: Quantity | None = getattr(node, need.rate)
     if rate is None:  # nothing is moved
@@ -240,7 +240,7 @@ def _needs(
     elif job.retained_share:
         assumptions.append("memory keeps nothing between the phases, because its size is unknown")
     shuffle = _Need("network", "shuffle", skewed=_crossing(job, counts) * job.intermediate_bytes)
-    if job.durability is Durability.VOLUMES:
+    if job.durability in (Durability.VOLUMES, Durability.OBJECTS):
         write, read = (
             "local_write" if node.local_write else "storage",
             "local_read" if node.local_read else "storage",
@@ -248,6 +248,20 @@ def _needs(
         if "storage" in (write, read):
             assumptions.append(
                 "local disks are as fast in one direction as in each of two concurrent directions"
+            )
+        if job.durability is Durability.OBJECTS:  # it shares the node's network with the shuffle
+            return (
+                [
+                    _Need("store", "input", even=job.input_bytes),
+                    _Need(write, "intermediate", skewed=spilled),
+                    replace(shuffle, what="input and shuffle", even=job.input_bytes),
+                ],
+                [
+                    _Need(read, "intermediate", skewed=spilled),
+                    _Need("store", "output", skewed=job.output_bytes),
+                    _Need("network", "output", skewed=job.output_bytes),
+                ],
+                ("(10) on the shared network", "(11) on the shared network"),
             )
         return (
             [

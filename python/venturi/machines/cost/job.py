@@ -42,7 +42,8 @@ class Job:
     `failures_per_node_hour` times in an hour, and a failure repeats the job. `partition_skew` is
     the largest node's share of the intermediate data over the mean share. `retained_share` of every
     node's memory keeps intermediate data, which is then neither written nor read again.
-    `exchange`: how much of the shuffle crosses the network. `notes`: assumptions about the job.
+    Disks are filled to `filled_share` at most. `exchange`: how much of the shuffle crosses the
+    network. `notes`: assumptions about the job.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Job:
     failures_per_node_hour: float = 0.0
     partition_skew: float = 1.0
     retained_share: float = 0.0
+    filled_share: float = 1.0
     exchange: Exchange = Exchange.REMOTE
     notes: tuple[str, ...] = ()
 
@@ -101,7 +103,7 @@ class Job:
         each copy of the output; with volumes, only the intermediate data. Amounts that scale with
         partition sizes count `partition_skew` times, because the fullest node must hold its share.
         """
-        if self.durability is Durability.VOLUMES:
+        if self.durability in (Durability.VOLUMES, Durability.OBJECTS):
             return self.partition_skew * self.intermediate_bytes
         copied_bytes = self.output_bytes * self.remote_copies  # other nodes take equal parts
         skewed_bytes = self.partition_skew * (self.intermediate_bytes + self.output_bytes)

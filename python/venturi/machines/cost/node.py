@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
-from venturi.machines.catalog import BYTES_PER_S, Fact, InstanceType
+from venturi.machines.catalog import BYTES_PER_S, AttachedVolumes, Fact, InstanceType
 from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.extensions import bonded, capped
 
@@ -54,6 +54,7 @@ SPREADS: Mapping[tuple[str, ValueKind], Margin] = {
         0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
     ),
 }
+PAYLOAD = 0.99  # of a line's rate, TCP at an MTU of 9,001
 _UNKNOWN = Margin(0.5, 1.5, "our own margin: no measurement exists")
 
 
@@ -65,6 +66,7 @@ class Node:
     concurrently; with several disks, half of them read (B_storage, DiskBench). `local_read` and
     `local_write` are the rates of all disks in one direction. `cores` are full-speed cores of the
     machine on which the job's CPU cost was measured, if `cpu_factor` is known, else its own.
+    `store` is the rate of object storage in one direction, without the limit of the network.
     `on_volumes`: there are no local disks, and network volumes keep all data; they hold
     `volume_bytes`, or without a value as much as necessary.
     """
@@ -76,6 +78,7 @@ class Node:
     network: Quantity | None = None
     volume_read: Quantity | None = None
     volume_write: Quantity | None = None
+    store: Quantity | None = None
     disks: int | None = None
     on_volumes: bool = False
     volume_bytes: int | None = None
@@ -139,15 +142,45 @@ def node_of(instance_type: InstanceType, network: NetworkChoice = NetworkChoice.
         network=_bonded(instance_type, _network(instance_type, network, missing)),
         volume_read=known("volume_read", "volume", "volume_read_rate", "volume_line_rate"),
         volume_write=known("volume_write", "volume", "volume_write_rate", "volume_line_rate"),
+        store=_store(instance_type, missing),
         disks=None if disks is None else round(disks),
         on_volumes=attached is not None and not instance_type.has_disks,
-        volume_bytes=None
-        if attached is None or attached.gib is None
-        else round(attached.count * attached.gib * 2**30),
+        volume_bytes=_volume_bytes(attached),
         local_bytes=instance_type.local_bytes,
         cores=None if vcpus is None else vcpus * (1.0 if factor is None else factor),
         memory_bytes=None if memory_gib is None else memory_gib * 2**30,
         missing=missing,
+    )
+
+
+def _volume_bytes(attached: AttachedVolumes | None) -> int | None:
+    """The most that a node's volumes hold; None if that is unknown."""
+    if attached is None:
+        return None
+    gib = attached.kind.number("volume_size_max") if attached.gib is None else attached.gib
+    return None if gib is None else round(attached.count * gib * 2**30)
+
+
+def _store(instance_type: InstanceType, missing: dict[str, str]) -> Quantity | None:
+    """One request for each vCPU, up to the most of one node; half of that at worst."""
+    if instance_type.store is None:
+        missing["store"] = "the catalog has no object storage of this provider"
+        return None
+    request, most = map(instance_type.store.fact, ("store_request_rate", "store_node_rate"))
+    vcpus = instance_type.number("vcpus")
+    if not (isinstance(request.value, float) and isinstance(most.value, float) and vcpus):
+        missing["store"] = request.note or most.note
+        return None
+    value = min(most.value, vcpus * request.value) * BYTES_PER_S["MB/s"]
+    return Quantity(
+        value,
+        value / 2,
+        most.value * BYTES_PER_S["MB/s"],
+        ValueKind.DERIVED,
+        request.source,
+        request.as_of,
+        f"one request of {request.value:g} MB/s for each of {vcpus:g} vCPUs",
+        "half of it, to the most of one node",
     )
 
 
@@ -158,6 +191,11 @@ def _network(
         return UNLIMITED
     attributes = ("network_rate", "network_line_rate")
     baseline = _first(instance_type, "network", "network", attributes, missing)
+    burst = instance_type.number("network_burst_rate")
+    if baseline is not None and burst is not None and not baseline.upper_bound:
+        high = max(baseline.high, PAYLOAD * burst * BYTES_PER_S["Gbit/s"])
+        how = f"{baseline.range_from}; the high end is the burst rate, while credits last"
+        baseline = replace(baseline, high=high, range_from=how)
     fact = instance_type.fact("network_rate_at_scale")
     at_scale = rate_of(fact, "network at scale")
     if wanted is NetworkChoice.BASELINE or at_scale is None:

@@ -16,18 +16,26 @@ STARTUP_S, STARTUP_RANGE_S = 210.0, (90.0, 600.0)
 # 8 % of a cloud's servers have a hardware incident within a year (Vishwanath, Nagappan 2010).
 FAILURES_PER_NODE_HOUR = 0.08 / 8766
 # Core-seconds for each GB sorted, both passes. Tencent's sort of 2016 needed at most 1.
+FILLED_SHARE = 0.9  # of local disks: file systems and stragglers need the rest
 SORT_CORE_S_PER_GB, CORE_S_RANGE = 4.0, (0.25, 3.0)
 
 
 def operated(
-    job: Job, *, startup_s: float | None = None, core_s_per_gb: float | None = None
+    job: Job,
+    *,
+    startup_s: float | None = None,
+    core_s_per_gb: float | None = None,
+    filled_share: float = FILLED_SHARE,
 ) -> Job:
-    """`job` with start-up, failures and CPU time; what it already states stays.
+    """`job` with start-up, failures, CPU time and full disks; what it already states stays.
 
     `core_s_per_gb` counts for each GB of input, half of it in each pass. Without it, a job that
     states no CPU time is taken for a sort.
     """
     notes = list(job.notes)
+    if filled_share < 1:
+        notes.append(f"local disks are filled to {filled_share:.0%} at most")
+    job = replace(job, filled_share=filled_share)
     if startup_s is not None:
         job = replace(job, startup_s=startup_s, startup_range_s=None)
     elif not job.startup_s:

@@ -1,7 +1,7 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
 
-export type Durability = "2-io" | "replicated" | "volumes";
+export type Durability = "2-io" | "replicated" | "volumes" | "objects";
 export type ValueKind = "assumed" | "advertised" | "derived" | "measured";
 export type Exchange = "remote" | "all";
 export type Confidence = "high" | "medium" | "low";
@@ -107,6 +107,7 @@ export interface Job {
   failures_per_node_hour: number;
   partition_skew: number;
   retained_share: number;
+  filled_share: number;
   exchange: Exchange;
   notes: string[];
 }
