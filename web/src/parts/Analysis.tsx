@@ -25,6 +25,7 @@ import { Refusal } from "./server/Refusal";
 import type { Cell, Column } from "./Table";
 
 const DEBOUNCE_MS = 350;
+const CODES_OPEN = 8; // more are folded
 
 /** Whether a parameter fits the others of the URL. */
 type Fits = (name: string, value: string, search: URLSearchParams) => boolean;
@@ -459,8 +460,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
       {data && <h2 className="visually-hidden">Result</h2>}
       {data && nothing === null && data.verdict && (
         <p className="verdict">
-          <strong>{first}</strong>
-          {others.length > 0 && ` ${others.join(" ")}`}
+          <strong>{first}</strong> {others.join(" ")}
         </p>
       )}
       {data && nothing !== null && (
@@ -475,8 +475,6 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
     </div>
   );
 }
-
-const CODES_OPEN = 8;
 
 /** The settings that all groups share, and the meaning of the codes in their names. */
 export function Common({
