@@ -183,7 +183,7 @@ def _title(number: int, finding: Finding) -> str:
 
 def _first(finding: Finding, lines_max: int) -> Iterator[Paragraph]:
     yield Paragraph(_title(1, finding), "bold")
-    yield from _block(finding.says, "     ", lines_max)
+    yield from _block(_sentence(finding.says), "     ", lines_max)
     yield from _block(f"Fix: {finding.do}", "     ", lines_max)
     options = as_options(finding).split(" --conf ")
     for option in filter(None, (each.removeprefix("--conf ") for each in options)):

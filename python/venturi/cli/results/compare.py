@@ -164,7 +164,8 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         return
     if is_first_screen():
         show(*two_jobs_screen(found))
-        next_step(f"venturi compare --why {' '.join(short)} --all")
+        step = "change one setting back and run again; all details" if found.settings else "details"
+        next_step(step, f"venturi compare --why {' '.join(short)} --all")
         return
     show(*parts(found, [diagnose(*each) for each in (one, other)]))
 

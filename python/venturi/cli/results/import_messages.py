@@ -246,4 +246,5 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
     lines_max = 20 - min(2, len(account["warnings"]))
     trial = repository.get(arrival.trial)
     answer("", *job_screen(trial, job.account, job.analysis, job.diagnosis, lines_max))
-    next_step(f"venturi show {arrival.trial[-_ID_LENGTH:]} --all")
+    fixed = "apply the fix, run again, and import the new log; " if job.diagnosis.findings else ""
+    next_step(f"{fixed}all details", f"venturi show {arrival.trial[-_ID_LENGTH:]} --all")
