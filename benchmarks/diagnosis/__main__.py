@@ -13,6 +13,7 @@ docs/studies/diagnosis.md.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,7 +45,10 @@ def main(
     again: bool,
     read_only: bool,
 ) -> None:
-    """Run the programs, or those named, on each Spark, and print what is found."""
+    """Run the programs, or those named, on each Spark, and print the findings; status 1 if any
+    program failed.
+    """
+    failed = False
     for spark in (None, *sparks):
         programs, pairs = Programs(logs, spark), []
         for name in names or files():
@@ -53,13 +57,20 @@ def main(
                 continue
             for log in there if again else ():
                 log.unlink(missing_ok=True)
-            pairs.append(pair_of(name, *(programs.diagnosed(name, each) for each in VARIANTS)))
+            try:
+                faulty, fixed = (programs.diagnosed(name, each) for each in VARIANTS)
+            except click.ClickException as error:
+                failed = True
+                error.show()
+                continue
+            pairs.append(pair_of(name, faulty, fixed))
             click.echo(f"{name}, Spark {programs.version}: {pairs[-1]}")
         click.echo("\n".join(summary(pairs)))
         if results is not None:
             _store(results, programs.version, pairs)
         if page is not None:
             write_table(page, f"causes, Spark {programs.version}", HEAD, map(row, pairs))
+    sys.exit(failed)
 
 
 def _store(file: Path, version: str, pairs: Sequence[Pair]) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,7 @@ class Programs:
         if load(name).prepare is not None and not data.exists():
             data.parent.mkdir(parents=True, exist_ok=True)
             part = data.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)  # of an interrupted run
             part.mkdir()
             self._python(*module, PREPARE, str(folder), str(part))
             part.rename(data)
