@@ -8,7 +8,7 @@ import pytest
 
 from venturi.jobs.diagnosis.find import Diagnosis, diagnose
 from venturi.jobs.diagnosis.table import load_rules
-from venturi.jobs.logs import spark
+from venturi.jobs.logs import mapreduce, spark
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.causes import BY_ELIMINATION, NOT_IN_LOG, UNATTRIBUTED, UNFINISHED
 from venturi.jobs.stages.elapsed import IDLE, NO_EXECUTOR, ON_DRIVER, OTHER_STAGES
@@ -74,7 +74,7 @@ def test_a_job_without_findings_says_what_bounds_it() -> None:
         == "CPU-bound: tasks compute for 74% of 36.6 s; more cores would help (venturi whatif)."
     )
     said = diagnosis(DATA / "spark/4.3.0/faults/partition-count-sound.zstd").sentence
-    assert said.startswith("Driver-bound: 91% of 13.5 s passes on the driver, mostly before the")
+    assert said.startswith("Driver-bound: 91% of 13.5 s passes without a task, mostly before the")
 
 
 def test_an_answer_that_is_unknown_says_how_to_record_it() -> None:
@@ -83,3 +83,14 @@ def test_an_answer_that_is_unknown_says_how_to_record_it() -> None:
     assert said.endswith("(venturi run).")
     said = diagnosis(DATA / "cases/dropped-events/starts-and-ends.log").sentence
     assert said.startswith("Can't tell: the log lacks events for 22% of 36.6 s; ")
+
+
+@pytest.mark.parametrize("number", ["0001", "0002"])
+def test_a_job_of_mapreduce_has_maps_and_no_driver(number: str) -> None:
+    (path,) = (DATA / "mapreduce").rglob(f"job_1795206600551_{number}-*.jhist*")
+    line = timeline(mapreduce.read(Log(path, (path,))))
+    said = diagnose(line, analyse(line.account, None, line)).sentence
+    assert "Driver" not in said
+    assert "stage" not in said
+    assert ("in its maps: saves about" in said) is (number == "0002")
+    assert ("without a task, mostly application master; " in said) is (number == "0001")

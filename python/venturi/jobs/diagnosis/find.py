@@ -165,7 +165,8 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
         where=tuple(where[:_MOST_PLACES]),
         costs=rule.costs,
-        fix=rule.fix_of(variant).format_map(first.values) + place_words(first.where),
+        fix=rule.fix_of(variant).format_map(first.values)
+        + place_words(first.where, line.account.kind),
         do=do.format_map(first.values) + (_FIXED_BY_CHECKPOINT if fixed else ""),
         settings={
             key.format_map(first.values): value.format_map(first.values)

@@ -11,22 +11,26 @@ from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.calibration import Saving
 from venturi.jobs.diagnosis.case import FindingScope, SparedResources
 from venturi.jobs.stages.causes import (
+    MAP,
     NOT_IN_LOG,
     READING,
+    REDUCE,
     SPILLING,
     TO_COMPUTE,
     UNATTRIBUTED,
     WRITING,
 )
 from venturi.jobs.stages.elapsed import IDLE, ON_DRIVER
-from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.stages.verdict import LEAST, in_words
+from venturi.record.account_kind import AccountKind
 
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 _LARGE = 1.67  # units: 100 s and more are minutes
 _NO_CAUSE = (UNATTRIBUTED, TO_COMPUTE)
 _DISKS = (READING, WRITING, SPILLING, "shuffle write")
+_PHASES = {label_of((MAP, 0)): "its maps", label_of((REDUCE, 0)): "its reduces"}
 _NETWORK = ("shuffle fetch wait", "getting result")
 
 
@@ -51,13 +55,17 @@ def _times(*values_s: float) -> tuple[list[str], str]:
     return [f"{float(f'{value / per:.2g}'):g}" for value in values_s], unit
 
 
-def place_words(where: Sequence[FindingScope]) -> str:
-    """The query or stage of a finding: " in query 0", " in stage 4"; "" for hosts and programs."""
+def place_words(where: Sequence[FindingScope], kind: AccountKind) -> str:
+    """The query or stage of a finding: " in query 0", " in stage 4", of MapReduce " in its maps".
+
+    It is empty for hosts and programs.
+    """
     for place in where[:1]:
         if place.query is not None:
             return f" in query {place.query}"
         if place.stage is not None and (place.host is None or place.task is not None):
-            return f" in stage {place.stage}"
+            phase = _PHASES.get(place.stage) if kind.can("maps") else None
+            return f" in {phase or f'stage {place.stage}'}"
     return ""
 
 
@@ -104,23 +112,20 @@ def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: flo
         )
     if share < LEAST:
         return f"No part of {took} stands out; the largest is {in_words(top)} with {share:.0%}."
-    return f"{_bound(top, f'{share:.0%} of {took}', shares)}."
+    return f"{_bound(top, f'{share:.0%} of {took}', shares, line.account.kind)}."
 
 
-def _bound(top: str, share: str, shares: Mapping[str, float]) -> str:
+def _bound(top: str, share: str, shares: Mapping[str, float], kind: AccountKind) -> str:
     """The bottleneck of a job without a finding, and the remedy."""
     if top == "cpu":
         return f"CPU-bound: tasks compute for {share}; more cores would help (venturi whatif)"
     if top == "driver":
         most = max((part for part in ON_DRIVER if part in shares), key=lambda each: shares[each])
-        return (
-            f"Driver-bound: {share} passes on the driver, mostly {in_words(most)}; more executors "
-            "wouldn't help"
-        )
+        bound = "Driver-bound: " if kind.can("driver") else ""
+        most = in_words(most)
+        return f"{bound}{share} passes without a task, mostly {most}; more slots wouldn't help"
     if top == IDLE:
-        return (
-            f"Bound by its longest tasks: slots are idle for {share}; more executors wouldn't help"
-        )
+        return f"Bound by its longest tasks: slots are idle for {share}; more slots wouldn't help"
     if top in _DISKS:
         return f"Disk-bound: {share} went to {in_words(top)}; faster disks would help"
     if top in _NETWORK:
