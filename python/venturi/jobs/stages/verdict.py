@@ -36,7 +36,7 @@ _LABELS = {
     "cpu": "CPU",
     DRIVER: "the driver",
     TO_COMPUTE: "off-CPU, cause unknown",
-    UNATTRIBUTED: "no recorded cause",
+    UNATTRIBUTED: "unattributed time",
     UNFINISHED: "unfinished tasks",
     NOT_IN_LOG: "time missing from log",
 }
