@@ -448,9 +448,22 @@ def test_spark(yarn: Spark, session: Session, tmp_path: Path) -> None:
     assert {"eventlog.json", "stages.parquet"} <= {each.name for each in trial.artifacts}
 
 
-def test_tiers_of_spark(yarn: Spark, tiers_jar: Path, session: Session, tmp_path: Path) -> None:
+def test_spark_with_tiers_on_a_cluster_that_is_there(
+    yarn: Spark,
+    tiers_jar: Path,
+    engines_home: Path,
+    session: Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """YARN gives each container its directories, in an order of its own."""
+    cluster = spark_runs.cluster_of(yarn).cluster
+    # Without a JobHistoryServer, which only MapReduce needs.
+    monkeypatch.setattr(hadoop_cluster.GivenCluster, "keeps_history", lambda _: False)
+    given = spark_runs.made("yarn", engines_home, hadoop_conf=cluster.conf)
     settings = spark_runs.LIGHT | {
+        # Else all of Spark's jars are sent there.
+        "spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*",
         "spark.sql.files.maxPartitionBytes": "2m",
         TIERS_SETTING: "ssd 0B",
         f"{TIERS_SETTING}.reserves": "shuffle_index 1000TB",
@@ -458,8 +471,14 @@ def test_tiers_of_spark(yarn: Spark, tiers_jar: Path, session: Session, tmp_path
         f"{TIERS_SETTING}.interval": "200ms",  # YARN ends executors of a short job without a word
     }
     size = size_of_bytes(workload("sort"), 8_000_000)
-    trial = spark_runs.execute(yarn, session, tmp_path, "sort", size, settings=settings)
+    given.start(Resources({}))
+    try:
+        trial = spark_runs.execute(given, session, tmp_path, "sort", size, settings=settings)
+    finally:
+        given.stop()
     assert trial.state is State.SUCCEEDED, trial.failure
+    assert cluster.hdfs.folders(f"/user/{cluster.user}") in ([], [".sparkStaging"])
+    assert cluster.dead() == ()
     tiers = [
         tier
         for account in spark_runs.accounts_of_tiers(session, trial)
@@ -480,31 +499,6 @@ def test_tiers_of_spark(yarn: Spark, tiers_jar: Path, session: Session, tmp_path
     while any(each.exists() for each in folders):
         assert time.monotonic() < deadline, folders
         time.sleep(0.1)
-
-
-def test_spark_on_a_cluster_that_is_there(
-    yarn: Spark,
-    engines_home: Path,
-    session: Session,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cluster = spark_runs.cluster_of(yarn).cluster
-    # Without a JobHistoryServer, which only MapReduce needs.
-    monkeypatch.setattr(hadoop_cluster.GivenCluster, "keeps_history", lambda _: False)
-    given = spark_runs.made("yarn", engines_home, hadoop_conf=cluster.conf)
-    given.start(Resources({}))
-    try:
-        # Else all of Spark's jars are sent there.
-        jars = {"spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*"}
-        trial = spark_runs.execute(
-            given, session, tmp_path, "wordcount", settings=spark_runs.LIGHT | jars
-        )
-    finally:
-        given.stop()
-    assert trial.state is State.SUCCEEDED, trial.failure
-    assert cluster.hdfs.folders(f"/user/{cluster.user}") in ([], [".sparkStaging"])
-    assert cluster.dead() == ()
 
 
 def test_a_job_that_fails_keeps_its_account(
