@@ -96,7 +96,5 @@ def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def tiered(standalone: Spark, disks: tuple[Path, Path], tiers_jar: Path) -> Tiered:
-    """The same deployment, of which one disk is small and fast."""
-    if os.geteuid() != 0:
-        pytest.skip("mounts a file system, which needs root")
+    """The same deployment with its disks."""
     return Tiered(standalone, *disks)

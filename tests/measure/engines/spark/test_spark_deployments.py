@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -46,15 +47,31 @@ pytestmark = pytest.mark.engines
 SPARK_35 = "VENTURI_TEST_SPARK_35"
 
 
-def test_standalone(standalone: Spark, session: Session, tmp_path: Path) -> None:
-    two = LIGHT | {"spark.cores.max": "2"}
-    trial = execute(standalone, session, tmp_path, "terasort", settings=two)
+# 20 MB over 8 MB on which nothing need stay free.
+TIERED = LIGHT | {
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.sql.files.maxPartitionBytes": "2m",
+    TIERS_SETTING: "ssd 0B",
+    f"{TIERS_SETTING}.interval": "200ms",
+}
+SORTED_BYTES = 20_000_000
+
+
+def sorted_by_tiers(on: Spark, session: Session, folder: Path) -> Trial:
+    size = size_of_bytes(workload("sort"), SORTED_BYTES)
+    return execute(on, session, folder, "sort", size, settings=TIERED)
+
+
+def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_path: Path) -> None:
+    """Neither knows what the other is about to write: who comes too late writes elsewhere."""
+    trial = sorted_by_tiers(tiered.spark, session, tmp_path)
     assert trial.state is State.SUCCEEDED, trial.failure
     assert trial.configuration["deployment"] == "standalone"
     assert trial.configuration["spark.executor.cores"] == "1"
     assert not any("127.0.0.1" in str(value) for value in trial.configuration.values())
     effective = json.loads(kept(session, trial, "configuration.json"))
-    assert effective["spark.master"] == cluster_of(standalone).url
+    assert effective["spark.master"] == cluster_of(tiered.spark).url
     added = [
         json.loads(line)
         for line in kept(session, trial, "eventlog.json").splitlines()
@@ -63,6 +80,15 @@ def test_standalone(standalone: Spark, session: Session, tmp_path: Path) -> None
     assert {event["Executor ID"] for event in added} == {"0", "1"}
     names = {each.name for each in trial.artifacts}
     assert {"engine.log", "executor0.stderr", "executor1.stderr", "stages.parquet"} <= names
+    placed = {
+        (account["executor_id"], tier["tier"])
+        for account in accounts_of_tiers(session, trial)
+        for tier in account["tiers"]
+        if any(kind["placements"] for kind in tier["kinds"])
+    }
+    assert {"0", "1"} <= {executor for executor, _ in placed}
+    assert {tier for _, tier in placed} == ({"ssd", "last"} if tiered.ssd.is_mount() else {"ssd"})
+    tiered.wait(lambda: tiered.blocks() == [])
 
 
 def test_several_instances_are_one_trial(
@@ -109,28 +135,32 @@ def test_an_instance_that_fails_ends_the_others(
 
 
 def test_an_executor_that_is_killed_under_a_master_that_is_there(
-    standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
+    tiered: Tiered, session: Session, tmp_path: Path, cluster_mark: str
 ) -> None:
+    """Spark tries again what was lost, and nothing of the executor is left on a tier."""
+
     def kill() -> None:
-        wait_for(cluster_mark, b"pyspark.daemon")
+        tiered.wait(lambda: any(each.is_relative_to(tiered.ssd) for each in tiered.blocks()))
         os.kill(wait_for(cluster_mark, EXECUTOR), signal.SIGKILL)
 
-    url = cluster_of(standalone).url
+    url = cluster_of(tiered.spark).url
     given = made(url)
     given.start(resources(tmp_path))
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        trial = execute(given, session, tmp_path, "pi", LONG)
+        trial = sorted_by_tiers(given, session, tmp_path)
     finally:
         given.stop()
         killer.join()
-    assert trial.state is State.SUCCEEDED, trial.failure  # Spark has tried again what was lost
+    assert trial.state is State.SUCCEEDED, trial.failure
     assert '"SparkListenerExecutorRemoved"' in kept(session, trial, "eventlog.json")
     (said,) = (each.message for each in trial.warnings if each.code == "VEN-ENGINE-EXECUTOR")
-    assert said.startswith("1 of 2 executors ended before the application did")
+    # A third one may have come in its place.
+    assert re.match("1 of [23] executors ended before the application did", said)
     assert trial.configuration["deployment"] == url
     assert "venturi.zip" in kept(session, trial, "configuration.json")
+    tiered.wait(lambda: tiered.blocks() == [])
 
 
 def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_path: Path) -> None:
@@ -142,49 +172,12 @@ def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_pat
     assert "agent library missing" in kept(session, trial, "executor0.stdout")
 
 
-# 20 MB over 8 MB on which nothing need stay free.
-TIERED = LIGHT | {
-    "spark.cores.max": "2",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.sql.files.maxPartitionBytes": "2m",
-    TIERS_SETTING: "ssd 0B",
-    f"{TIERS_SETTING}.interval": "200ms",
-}
-SORTED_BYTES = 20_000_000
-
-
-def sorted_by_tiers(on: Tiered, session: Session, folder: Path) -> Trial:
-    size = size_of_bytes(workload("sort"), SORTED_BYTES)
-    return execute(on.spark, session, folder, "sort", size, settings=TIERED)
-
-
-@pytest.mark.root
-def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_path: Path) -> None:
-    """Neither knows what the other is about to write: who comes too late writes elsewhere."""
-    trial = sorted_by_tiers(tiered, session, tmp_path)
-    assert trial.state is State.SUCCEEDED, trial.failure
-    placed = {
-        (account["executor_id"], tier["tier"])
-        for account in accounts_of_tiers(session, trial)
-        for tier in account["tiers"]
-        if any(kind["placements"] for kind in tier["kinds"])
-    }
-    assert {"0", "1"} <= {executor for executor, _ in placed}
-    assert {tier for _, tier in placed} == {"ssd", "last"}
-    tiered.wait(lambda: tiered.blocks() == [])
-
-
-@pytest.mark.root
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "killed",
-    ["executor", *(pytest.param(each, marks=pytest.mark.long) for each in ("driver", "worker"))],
-)
+@pytest.mark.long  # as of an executor that is killed, above
+@pytest.mark.parametrize("killed", ["driver", "worker"])
 def test_nothing_is_left_on_a_tier_of_what_was_killed(
     tiered: Tiered, session: Session, tmp_path: Path, cluster_mark: str, killed: str
 ) -> None:
     program = {
-        "executor": EXECUTOR,
         "driver": b"org.apache.spark.deploy.SparkSubmit",
         # One of this cluster: another one may run.
         "worker": b"--work-dir\0" + os.fsencode(tiered.hdd),
@@ -197,12 +190,8 @@ def test_nothing_is_left_on_a_tier_of_what_was_killed(
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        if killed == "executor":
-            trial = sorted_by_tiers(tiered, session, tmp_path)
-            assert trial.state is State.SUCCEEDED, trial.failure
-        else:
-            with pytest.raises(VenturiError, match=r"killed by signal 9|ended unexpectedly"):
-                sorted_by_tiers(tiered, session, tmp_path)
+        with pytest.raises(VenturiError, match=r"killed by signal 9|ended unexpectedly"):
+            sorted_by_tiers(tiered.spark, session, tmp_path)
     finally:
         killer.join()
     if killed == "worker":  # its executor is killed with it: the next job, or the end, cleans up
