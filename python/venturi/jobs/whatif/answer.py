@@ -10,6 +10,7 @@ import numpy as np
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import SECONDS_PER_HOUR
+from venturi.core.wording import joined
 from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.stages.stage import label_of
@@ -20,7 +21,15 @@ from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, Sta
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
 from venturi.jobs.whatif.probed import probed_capacities
 from venturi.jobs.whatif.setup import Setup, recorded_setup, target_setup
-from venturi.jobs.whatif.task_plan import ADAPTIVE, PARTITIONS, setting, split_rules, task_plan
+from venturi.jobs.whatif.task_plan import (
+    ADAPTIVE,
+    ADVISORY,
+    MOST_BYTES,
+    PARTITIONS,
+    setting,
+    split_rules,
+    task_plan,
+)
 from venturi.jobs.whatif.uncertainty import (
     EXTRAPOLATED,
     CapacityEffect,
@@ -170,7 +179,7 @@ class RecordedJob:
             _limits(model, effects, target),
             self._baselines(target.slots) if baselines else {},
             rests_on,
-            (*model.plan.assumes, *self._assumes(changes)),
+            (*model.plan.assumes, *self._assumes(changes, same_tasks=model.plan.as_recorded)),
             interval_origin(distances),
             any(not 1 / EXTRAPOLATED <= each <= EXTRAPOLATED for each in distances.values()),
             _stages(model, effects, target),
@@ -191,7 +200,7 @@ class RecordedJob:
             PROPORTIONAL: elapsed_s * self.setup.slots / slots,
         }
 
-    def _assumes(self, changes: JobChanges) -> Iterable[str]:
+    def _assumes(self, changes: JobChanges, *, same_tasks: bool) -> Iterable[str]:
         account = self.line.account
         local = is_local(account)
         memory = "spark.driver.memory" if local else MEMORY
@@ -200,7 +209,10 @@ class RecordedJob:
             yield f"the log doesn't set {memory}: Spark's default of 1 GiB"
         if (unknown := codec_change(self.settings, changes.settings)[1]) is not None:
             yield f"the ratio of codec {unknown} is unknown: compression stays"
-        if PARTITIONS in changes.settings and setting(self.settings, ADAPTIVE) != "false":
+        splits = [key for key in (PARTITIONS, ADVISORY, MOST_BYTES) if key in changes.settings]
+        if splits and same_tasks:
+            yield f"no stage follows {joined(splits)}, so all tasks stay as recorded"
+        elif PARTITIONS in splits and setting(self.settings, ADAPTIVE) != "false":
             yield "adaptive execution merges partitions, so their number may not follow the setting"
         if changes.data != 1:
             yield "work grows in proportion to the data; joins may grow faster"

@@ -136,9 +136,9 @@ def split_rules(demand: JobDemand) -> list[SplitRule | None]:
     ):
         sql = bool(plans.of_stage(key))
         if fetched_bytes > 0 and fetched_bytes >= read_bytes:
-            found.append(SplitRule(fetched_bytes, _of_shuffle) if sql else None)
+            found.append(SplitRule(fetched_bytes, shuffle_partitions) if sql else None)
         elif read_bytes > 0:
-            found.append(SplitRule(read_bytes, _of_files if sql else None))
+            found.append(SplitRule(read_bytes, file_splits if sql else None))
         else:
             found.append(None)
     return found
@@ -167,8 +167,8 @@ def _count(
     return max(round(n * after / before), 1)
 
 
-def _of_shuffle(total: float, slots: int, settings: Mapping[str, str]) -> int:
-    """Shuffle partitions; with adaptive execution merged to the advisory size, or one per slot."""
+def shuffle_partitions(total: float, slots: int, settings: Mapping[str, str]) -> int:
+    """The partitions of a shuffle; adaptive execution merges them to the advisory size."""
     most = int(setting(settings, PARTITIONS))
     if setting(settings, ADAPTIVE) == "false":
         return most
@@ -176,8 +176,8 @@ def _of_shuffle(total: float, slots: int, settings: Mapping[str, str]) -> int:
     return min(ceil(total / each), most)
 
 
-def _of_files(total: float, slots: int, settings: Mapping[str, str]) -> int:
-    """Splits of files that SQL reads: FilePartition.maxSplitBytes."""
+def file_splits(total: float, slots: int, settings: Mapping[str, str]) -> int:
+    """The splits of files that SQL reads: FilePartition.maxSplitBytes."""
     each = min(size_setting(settings, MOST_BYTES), max(_OPEN_COST_BYTES, total / slots))
     return ceil(total / each)
 
