@@ -228,6 +228,14 @@ def a_mixed_job() -> Modeled:
     return _MIXED[0]
 
 
+def test_overhead_does_not_grow_with_data(tmp_path: Path) -> None:
+    few = {"Shuffle Read Metrics": {"Local Bytes Read": 10**6}}
+    job = Modeled(log_of(8, 10, **few).account(tmp_path), cores=2, disk=1e15)
+    # One of the ten seconds of a task is enough for its megabyte.
+    assert job.model(3.0).time_s(job.source)[0] == pytest.approx(5 + 4 * 12)
+    assert job.model(3.0).rough_s(job.source) == pytest.approx(5 + 4 * 12)
+
+
 def test_data_of_the_same_size_keeps_all_tasks(tmp_path: Path) -> None:
     job = Modeled(log_of(8, 10).account(tmp_path))
     plan = job.model(1.0).plan

@@ -216,6 +216,8 @@ class RecordedJob:
             yield "adaptive execution merges partitions, so their number may not follow the setting"
         if changes.data != 1:
             yield "work grows in proportion to the data; joins may grow faster"
+            if self.demand.growing.min(initial=1.0) < 1:
+                yield "task time below 1 MB/s is overhead that doesn't grow with the data"
         if changes.setup.type is not None:
             yield "starting the machines isn't included; the driver is as fast as recorded"
         if self.demand.lacks:

@@ -59,7 +59,14 @@ _METRICS = {
     "fetched_remote": "shuffleRemoteBytesRead",
     "spilled_memory": "memoryBytesSpilled",
     "peak_memory": "peakExecutionMemory",
+    "input_records": "inputRecordsRead",
 }
+
+
+LEAST_BYTES_PER_S = 1e6
+"""Chosen by us: tasks process data at least so fast; the rest of their time is overhead."""
+RECORD_BYTES = 100
+"""Chosen by us: of an input record, where the log has fewer. Parquet readers report too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,7 @@ class JobDemand:
 
     Attempts of stage n are at `starts[n]` to `starts[n + 1]`; losing speculative copies are left
     out. `parts_s` has a row for each of `PARTS`. Byte arrays have a value for each attempt.
+    `growing` is the share of an attempt's time, but its fixed part, that grows with its data.
     `recorded` is the replay of the job as it ran.
     """
 
@@ -104,6 +112,7 @@ class JobDemand:
     spilled: Floats
     spilled_memory: Floats
     peak_memory: Floats
+    growing: Floats
     recorded: SlotSimulation
     lacks: tuple[str, ...]
     _replayed: dict[int, float] = field(default_factory=dict)
@@ -119,6 +128,11 @@ class JobDemand:
         """The sums over the recorded tasks."""
         n = int(self.starts[-1])
         return sums_of(self, self.starts, np.arange(n), np.ones(n))
+
+    def time_size(self, rows: npt.NDArray[np.intp], size: Floats) -> Floats:
+        """How many times as long tasks take with `size` times the data of attempts `rows`."""
+        found: Floats = 1 + self.growing[rows] * (size - 1)
+        return found
 
     def replayed_s(self, slots: int) -> float:
         """The time of the recorded tasks by replay on so many slots."""
@@ -142,15 +156,22 @@ def demand_of(line: Timeline) -> JobDemand:
         columns[name] = np.nan_to_num(values)[places]
         if not known:
             lacks.append(metric)
+    parts_s = _parts(line, stages, places)
+    read = _sum(line, tasks.kind.input_bytes)[places]
+    output = _sum(line, filter(None, [tasks.kind.output_bytes]))[places]
+    fetched = columns["fetched_local"] + columns["fetched_remote"]
+    input_data = np.maximum(read, RECORD_BYTES * columns["input_records"])
+    data = input_data + fetched + columns["shuffle_written"] + output
     return JobDemand(
         line=line,
         keys=tuple(stages),
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp),
-        parts_s=_parts(line, stages, places),
-        input_bytes=_sum(line, tasks.kind.input_bytes)[places],
-        output_bytes=_sum(line, filter(None, [tasks.kind.output_bytes]))[places],
+        parts_s=parts_s,
+        input_bytes=read,
+        output_bytes=output,
         shuffle_written=columns["shuffle_written"],
-        fetched=columns["fetched_local"] + columns["fetched_remote"],
+        fetched=fetched,
+        growing=_growing(np.array(sizes), parts_s, data),
         spilled=np.nan_to_num(bytes_spilled(tasks.rows, tasks.kind))[places],
         spilled_memory=columns["spilled_memory"],
         peak_memory=columns["peak_memory"],
@@ -165,6 +186,19 @@ def _sum(line: Timeline, names: Iterable[str]) -> Floats:
     found = np.zeros(len(rows))
     for name in names:
         found += np.nan_to_num(rows[name].cast(float).to_numpy())
+    return found
+
+
+def _growing(sizes: npt.NDArray[np.intp], parts_s: Seconds, data: Floats) -> Floats:
+    """The share of each attempt's time that its data explains, by stage; 1 of stages without any.
+
+    Loading and compiling code takes seconds for a few bytes, and as long for more.
+    """
+    stage = np.repeat(np.arange(len(sizes)), sizes)
+    work_s = np.bincount(stage, parts_s.sum(axis=0) - parts_s[FIXED], len(sizes))
+    data_s = np.bincount(stage, data, len(sizes)) / LEAST_BYTES_PER_S
+    share = np.divide(data_s, work_s, out=np.ones(len(sizes)), where=(work_s > 0) & (data_s > 0))
+    found: Floats = np.minimum(share, 1.0)[stage]
     return found
 
 
@@ -205,7 +239,7 @@ def sums_of(
             found[..., there] = np.add.reduceat(values, first, axis=-1)
         return found
 
-    parts = demand.parts_s[:, rows] * size
+    parts = demand.parts_s[:, rows] * demand.time_size(rows, size)
     parts[FIXED] = demand.parts_s[FIXED, rows]
     longest = np.zeros((len(parts), len(parts) + 1, len(n)))
     if len(first):

@@ -167,9 +167,8 @@ class JobModel:
         plan, demand = self.plan, self.demand
         stage = np.repeat(np.arange(len(demand.keys)), np.diff(plan.starts))
         parts = demand.parts_s[:, plan.rows] * found.factors[:, stage]
-        scaled = parts[FIXED] + plan.size * found.stretch[stage] * (
-            parts.sum(axis=0) - parts[FIXED]
-        )
+        longer = demand.time_size(plan.rows, plan.size) * found.stretch[stage]
+        scaled = parts[FIXED] + longer * (parts.sum(axis=0) - parts[FIXED])
         tasks = {}
         for place, (key, recorded) in enumerate(demand.recorded.tasks.items()):
             here = slice(plan.starts[place], plan.starts[place + 1])

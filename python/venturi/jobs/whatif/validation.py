@@ -8,7 +8,6 @@ from statistics import median
 
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
-from venturi.jobs.stages.causes import bytes_read
 from venturi.jobs.whatif.answer import BASELINES, RecordedJob, WhatIfPrediction
 from venturi.jobs.whatif.changes import MODELED, JobChanges
 from venturi.jobs.whatif.setup import SetupChange
@@ -122,12 +121,12 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[
 
 def _data(job: RecordedJob, other: RecordedJob) -> float:
     """Size of the other job's input, relative to this one's."""
-    sizes = [float(each.demand.input_bytes.sum()) for each in (job, other)]
+    jobs = job, other
+    sizes = [float(each.trial.workload.input_bytes or 0) for each in jobs]
     if not all(sizes):
-        sizes = [
-            float(bytes_read(each.line.tasks.rows, each.line.tasks.kind).sum())
-            for each in (job, other)
-        ]
+        sizes = [float(each.demand.input_bytes.sum()) for each in jobs]
+    if not all(sizes):
+        sizes = [float(each.demand.fetched.sum()) for each in jobs]
     if not all(sizes):
         raise VenturiError(
             "VEN-MODEL-INPUT",
