@@ -207,7 +207,7 @@ def test_in_words(home: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     for words in (
-        "everything fits in 1.6 GB of fast storage in each host, and saves 28.0 s ",
+        "everything fits in 1.6 GB of fast storage in each host, and saves 28 s (14–28) ",
         "then; until then the saving grows",
         "fast storage time saves cost",
         "Beyond the 0 B that the trial used",
