@@ -15,10 +15,8 @@ from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
-from venturi.record.importing.recognise import formats_of
+from venturi.record.importing.recognise import OWN_TABLE, formats_of
 
-OWN_TABLE = "table"
-"""The format of which the user names the columns."""
 _WORDS = (AUTO, *FORMATS)
 _HELP = """Import engines' logs, archives and other people's results.
 
@@ -42,9 +40,10 @@ damaged as a whole add nothing; a truncated log adds what it holds. A rejected f
 the others. The exit status is 1 if a file or a trial in an archive was rejected, or if a file holds
 no trial.
 
-Your own table of trials has the format `table`. Name its columns: elapsed_s, workload, engine,
-engine_version, nodes, instance_type, input_bytes, input_records, repetition, started_at, state,
-exit_code, or any key of the configuration. Other columns become configuration keys.
+In your own table of trials, columns are guessed by their names. If a guess is wrong, or a time or
+size has no unit, name the column with --column: elapsed_s, workload, engine, engine_version, nodes,
+instance_type, input_bytes, input_records, repetition, started_at, state, exit_code, or any key of
+the configuration. Other columns become configuration keys.
 
 With --watch, folders and URLs are checked again and again, and applications are imported as they
 finish, until you interrupt it. The next start continues from there.
@@ -102,7 +101,7 @@ def _complete(
     "columns",
     metavar="FIELD=COLUMN[:UNIT]",
     multiple=True,
-    help="With format table: the column that gives a field, such as elapsed_s=seconds or "
+    help="For your own table: the column that gives a field, such as elapsed_s=seconds or "
     "input_bytes=input_gb:GB; repeatable.",
 )
 @label_option
@@ -127,9 +126,9 @@ def command(
 ) -> int:
     format_, sources = what
     if columns:
-        if format_ is None or format_.name != OWN_TABLE:
+        if format_ is not None and format_.name != OWN_TABLE:
             raise click.UsageError(f"--column belongs to the format {OWN_TABLE}")
-        format_ = replace(format_, options=columns)
+        format_ = replace(FORMATS[OWN_TABLE], options=columns)
     files, urls = _files(sources), [each for each in sources if is_url(each)]
     if watch:
         _check_watched(format_, files, as_json=as_json)

@@ -103,8 +103,8 @@ def say_imported(
     # Text from a file is shown with !r: it may contain control characters for the terminal.
     for variant in imported.spellings[:_SHOWN]:
         answer(
-            f"  {variant.field} {variant.written!r} was read as {variant.taken_as!r} "
-            f"{variant.count:,} times"
+            f"  {variant.field} {variant.written!r} was read as {variant.taken_as!r}"
+            + (f" {variant.count:,} times" if variant.count > 1 else "")
         )
     _say_refused(imported)
     for what, shown in (

@@ -19,6 +19,8 @@ from venturi.record.importing.containers import (
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.streams import head
 
+OWN_TABLE = "table"
+"""The format of which the user may name the columns."""
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
 _OTHER_REPORTS = re.compile(
@@ -62,7 +64,7 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
     if len(likely) == 1:
         return likely
     none = (
-        "has an unknown format; name its format, or import your own table as `table` with "
+        "has an unknown format; name its format, or for your own table the column of the time: "
         "--column elapsed_s=COLUMN"
     )
     hint = ""
@@ -132,7 +134,9 @@ def _of_file_in_folder(path: Path, depth: int) -> list[Format]:
 def formats_like(path: Path) -> list[Format]:
     """The formats that the beginning of the file `path` fits."""
     data = _beginning(path)
-    return [each for each in FORMATS.values() if each.begins(data, path.name)]
+    likely = [each for each in FORMATS.values() if each.begins(data, path.name)]
+    # Any table of times may be the user's own; others are known by more than that.
+    return [each for each in likely if each.name != OWN_TABLE] or likely
 
 
 def may_be(format: Format, path: Path) -> bool:

@@ -1,9 +1,11 @@
-"""Your own trials: any table with one trial a row; you say which column is which field.
+"""Your own trials: any table with one trial a row; columns are guessed, or you name them.
 
-`venturi import table FILE --column elapsed_s=seconds --column input_bytes=input_gb:GB`. Decisions:
+`venturi import FILE --column elapsed_s=seconds --column input_bytes=input_gb:GB`. Decisions:
 
 - `elapsed_s` is required. `FIELDS` lists the other fields; any other name is a key of the
   configuration. Columns that aren't mapped are configuration keys by their own names.
+- A column that is called like a field, or like another word for it, is guessed to be that field.
+  A time or size without a unit, and two columns for one field, are errors that ask.
 - A unit after the column's name scales its numbers: seconds for times, bytes for sizes. Without
   one, the unit is that in the column's name, such as `time (ms)` or `input_gb`.
 - `state` reads words such as `ok` and `failed`; `exit_code` is 0 for a success. A failed trial may
@@ -18,6 +20,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,8 +62,15 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.record.vocabulary import word_of
 
-FORMAT = Format("table", "your own table: CSV with --column FIELD=COLUMN for each field")
+FORMAT = Format(
+    "table",
+    "your own table (CSV); --column FIELD=COLUMN where a guess is wrong",
+    pattern=r"(?i)(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
+    r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])"
+    r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d",
+)
 
 FIELDS = (
     "elapsed_s",
@@ -119,7 +129,13 @@ def read(
     """Yield the trials of a table, with refused rows; `columns` are texts FIELD=COLUMN[:UNIT]."""
     lines = file.read(_LOOKED_AT).decode("utf-8-sig", "replace").splitlines()[: STRAY + 1 + 100]
     file.seek(0)
-    given = _mapping(columns, source)
+    named = _mapping(columns, source)
+    guessed = {
+        name: each
+        for name, each in _guessed(lines[: STRAY + 1]).items()
+        if name not in named and each not in named.values()
+    }
+    given = guessed | named
     delimiter = _delimiter(lines[: STRAY + 1], [column for column, _ in given.values()])
     comma = delimiter != "," and _DECIMAL_COMMA.search("\n".join(lines).replace(delimiter, " "))
 
@@ -142,6 +158,11 @@ def read(
     mapping: _Mapping = {}
     for name, (column, factor) in given.items():
         unit = _unit_in_name(name, column, source) if factor is None else ""
+        if name in guessed:
+            if name in _UNITS and not unit:
+                raise source.malformed(_no_unit(name, column), line=1)
+            if column != name:
+                yield Spelling(1, "column", column, name)
         mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, 1.0)
         if unit and unit not in {"s", "B"}:
             yield Spelling(1, name, column, unit)
@@ -171,6 +192,52 @@ def _mapping(columns: Sequence[str], source: ImportSource) -> dict[str, tuple[st
             )
         mapping[name] = (column if factor is None else written, factor)
     return mapping
+
+
+_ALSO = {
+    "workload": ("name", "test", "test name", "benchmark name", "query", "case"),
+    "elapsed_s": ("real time", "wall time", "run time", "elapsed time", "execution time", "secs"),
+    "started_at": ("timestamp", "start time", "datetime"),
+    "nodes": ("hosts",),
+    "exit_code": ("exit status", "return code", "rc"),
+    "repetition": ("run", "iteration", "rep"),
+}
+"""Words for fields in tables, besides those of the vocabulary."""
+
+
+def _guessed(lines: Sequence[str]) -> dict[str, tuple[str, float | None]]:
+    """The column of each field by its name, from the first of `lines` with a column of the time."""
+    for line in lines:
+        delimiter = max(_DELIMITERS, key=line.count)
+        header = [each.strip() for each in next(csv.reader([line], delimiter=delimiter), [])]
+        found: dict[str, tuple[str, float | None]] = {}
+        for column in header:
+            name = _field(column)
+            if name is not None and name not in found and header.count(column) == 1:
+                found[name] = (column, None)
+        if "elapsed_s" in found:
+            return found
+    return {}
+
+
+def _no_unit(name: str, column: str) -> str:
+    units = ", ".join(_UNITS[name])
+    return f"column {column!r} has no unit: add --column {name}={column}:UNIT, one of {units}"
+
+
+def _field(column: str) -> str | None:
+    """The field that a column's name means; None for a key of the configuration."""
+    unit = _UNIT_IN_NAME.fullmatch(column)
+    bare = column
+    if unit is not None and _unit(unit[1]) in {*_SECONDS, *_BYTES} and unit.start(1):
+        bare = column[: unit.start(1)].rstrip(" _([")
+    for name in (column, bare):
+        word, words = word_of(name), name.replace("_", " ").replace("-", " ").casefold()
+        recorded = () if word is None else word.names
+        for field in FIELDS:
+            if field in recorded or words in _ALSO.get(field, ()):
+                return field
+    return None
 
 
 def _unit(written: str) -> str:
