@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Key = tuple[int, int]
 Span = tuple[float | None, float]
 # Events without which it is still known what held the slots.
-_NO_SLOTS = {"application start", "stage start", "query start", "query end"}
+_NO_SLOTS = {"log start", "application start", "stage start", "query start", "query end"}
 # Source: TaskSetManager.handleFailedTask; the reason of a stage that was given up.
 _GAVE_UP = re.compile(r"Task (\d{1,9}) in stage \S{1,30} failed (\d{1,6}) times")
 
@@ -53,13 +53,15 @@ class Gaps:
 
     @property
     def slots_known(self) -> bool:
-        """Whether the log has the start of all executors."""
-        return not (self.dropped or {}).get("executor start")
+        """Whether the log has the start and the removal of all executors."""
+        dropped = self.dropped or {}
+        return not dropped.get("executor start") and not dropped.get("executor removal")
 
     @property
     def plans_known(self) -> bool:
         """Whether the log has the plans of all queries, and the metrics of all stages."""
-        return not self.endless and not (self.dropped or {}).get("query start")
+        lost = self.endless or self.n_stages or (self.dropped or {}).get("query start")
+        return not lost
 
     @property
     def sentence(self) -> str | None:
@@ -140,13 +142,16 @@ def _stages_missing(account: JobAccount) -> tuple[int, list[Span]]:
     """The number of stages that ran and have no event, and the spans of their jobs."""
     there = set(account.stages["stage_id"].to_list())
     missing = {each for each in account.tasks["stage_id"].unique() if each >= 0} - there
+    # Others of a job were skipped, unless numbers of tasks are missing: then they may have run.
+    perhaps = hole(account.tasks) > sum(missing_tasks(account.stages, account.tasks).values())
     spans: list[Span] = []
     rows = account.jobs.select("submitted_ms", "ended_ms", "outcome", "stage_ids").rows()
     for from_ms, ended_ms, outcome, ids in rows:
         if ids and outcome == "succeeded" and max(ids) not in there:
             missing.add(max(ids))
         to_ms = ended_ms or account.application.ended_ms
-        if from_ms and to_ms and not missing.isdisjoint(ids or ()):
+        absent = missing.intersection(ids or ()) or (perhaps and not there.issuperset(ids or ()))
+        if from_ms and to_ms and absent:
             spans.append((from_ms, to_ms))
     return len(missing), spans
 

@@ -70,11 +70,19 @@ def failed_queries(account: JobAccount) -> list[str]:
     return [reason or _NO_REASON for outcome, reason in rows if outcome == "failed"]
 
 
+def _queries_without_end(account: JobAccount) -> int:
+    """The number of queries that may have ended in any way."""
+    if account.queries is None:
+        return 0
+    without = account.queries["ended_ms"].is_null() & account.queries["outcome"].is_null()
+    return int(without.sum())
+
+
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
     failed = failed_queries(account)
     state = "outcome unknown" if trial.state is State.UNKNOWN else trial.state.value
-    unknown = account.reading.dropped.get("query end", 0)
+    unknown = _queries_without_end(account)
     if (failed or unknown) and trial.state is State.SUCCEEDED:
         n = count_of(len(failed) or unknown, "query", "queries")
         least = "at least " if unknown else ""

@@ -162,6 +162,8 @@ def two_queries() -> SparkLog:
         ("StageSubmitted", "stage start"),
         ("ExecutorAdded", "executor start"),
         ("ApplicationStart", "application start"),
+        ("LogStart", "log start"),
+        ("EnvironmentUpdate", "environment update"),
     ],
 )
 def test_an_event_that_others_prove_missing_is_counted(
@@ -192,3 +194,32 @@ def test_without_the_start_of_an_executor_no_slots_are_idle(tmp_path: Path) -> N
     analysis = analyse(log.account(tmp_path))
     assert "idle slots" not in analysis.verdict.shares
     assert all(stage.slot_use is None for stage in analysis.stages)
+
+
+def test_an_executor_that_a_task_calls_lost_was_removed(tmp_path: Path) -> None:
+    """Its slots are unknown: it may have been removed at any time."""
+    log = SparkLog()
+    for name in "12":
+        log.executor(name, 1, 0)
+    log.job(0, 0, 60, [0])
+    log.stage(0, 0, 60, 1)
+    log.task(0, 0, 20, executor="1", index=0, end={"Reason": "ExecutorLostFailure"})
+    log.task(0, 20, 60, executor="2", index=0)
+    log.end(60)
+    account = log.account(tmp_path)
+    assert account.reading.dropped["executor removal"] == 1
+    assert "idle slots" not in analyse(account).verdict.shares
+
+
+def test_no_driver_time_where_a_whole_stage_is_missing(tmp_path: Path) -> None:
+    """Numbers of tasks show that a stage of the job ran."""
+    log = two_queries()
+    log.lines = [
+        each
+        for each in log.lines
+        if not (b"Task" in each and b'"Stage ID":0,' in each)
+        and not (b"ListenerStage" in each and b'"Stage ID":0,' in each)
+    ]
+    account = log.account(tmp_path)
+    assert "2 tasks" in str(timeline(account).gaps.sentence)
+    assert "between stages" not in analyse(account).verdict.shares

@@ -234,6 +234,8 @@ def _is_partial(line: Timeline, where: Sequence[FindingScope]) -> bool:
     if line.gaps.plans_known and not line.gaps.lacks:
         return False
     labels = {label_of(key) for key in line.gaps.stages | line.gaps.endless}
+    if not line.gaps.slots_known:
+        labels |= {label_of(key) for key in line.spans}
     return any(place.stage is None or place.stage in labels for place in where) or not where
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
-
 from venturi.core.errors import VenturiError
 from venturi.jobs.failures.messages import condensed
 from venturi.jobs.logs.columnar import (
@@ -58,7 +56,7 @@ from venturi.jobs.logs.spark_fields import (
 )
 from venturi.jobs.logs.spark_memory import Memory
 from venturi.jobs.logs.spark_parts import by_application, with_event_first
-from venturi.jobs.logs.spark_plans import LoggedPlans, operators_of, without_plan
+from venturi.jobs.logs.spark_plans import LoggedPlans, decoded, operators_of
 from venturi.jobs.logs.spark_queries import (
     DRIVER_VALUES,
     ENDED,
@@ -220,7 +218,7 @@ class _LogState:
             self.oversized += 1
             return
         try:
-            event = _decoded(self.timers.without_accumulables(line))
+            event = decoded(self.timers.without_accumulables(line))
         except ValueError:
             self.malformed += 1
             return
@@ -459,18 +457,8 @@ class _LogState:
             row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
             stages.append(row)
         stage_table = stages.finish()
-        dropped |= {
-            "log part": log.n_missing,
-            "application start": int(not self.start),
-            "application end": int(ended and self.end is None),
-        }
         dropped |= missing_events(stage_table, tasks, len(self.startless))
-        if not log.compacted:
-            used = tasks["executor_id"].drop_nulls().unique().to_list()
-            dropped |= missing_starts(self.jobs, self.stages, self.executors, used)
-            dropped |= missing_of_queries(
-                self.queries.rows, self.jobs, ended=ended, streams=self.batches.some
-            )
+        dropped |= self._missing(log, tasks)
         executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():
             executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
@@ -509,6 +497,28 @@ class _LogState:
             memory_over_time=self.memory.over_time(),
             caches=self.caches.table(),
             batches=self.batches.table(),
+        )
+
+    def _missing(self, log: Log, tasks: pl.DataFrame) -> dict[str, int]:
+        """The number of missing events by kind, but for ends of jobs and stages and tasks."""
+        ended = self.end is not None or log.after is not None
+        found = {
+            "log part": log.n_missing,
+            "log start": int(self.version is None),
+            "application start": int(not self.start),
+            "environment update": int(not self.environment and bool(self.jobs)),
+            "application end": int(ended and self.end is None),
+        }
+        if log.compacted:
+            return found
+        gone = tasks.filter(tasks["reason"].str.starts_with("ExecutorLostFailure"))
+        used, lost = (
+            each["executor_id"].drop_nulls().unique().to_list()
+            for each in (tasks, gone if ended else gone.clear())
+        )
+        found |= missing_starts(self.jobs, self.stages, self.executors, used, lost)
+        return found | missing_of_queries(
+            self.queries.rows, self.jobs, ended=ended, streams=self.batches.some
         )
 
     def _tasks(self) -> pl.DataFrame:
@@ -583,14 +593,6 @@ _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
     PROGRESS: lambda told, event: told.batches.take(event),
     TIERED_STORAGE: _LogState.tiered_storage,
 }
-
-
-def _decoded(line: bytes) -> Any:
-    """The event in a line; without a plan that is nested too deeply to be decoded."""
-    try:
-        return from_json(line)
-    except ValueError:
-        return from_json(without_plan(line)) | {"sparkPlanInfo": None}
 
 
 def _count(counter: Counter[str], name: str) -> None:

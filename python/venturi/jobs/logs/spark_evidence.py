@@ -22,11 +22,12 @@ _STOPPED = re.compile(r"SparkContext (was|has been) (shut ?down|stopped)", re.IG
 
 
 def missing_starts(
-    jobs: Rows, stages: Rows, executors: Rows, used: Collection[str]
+    jobs: Rows, stages: Rows, executors: Rows, used: Collection[str], lost: Collection[str]
 ) -> dict[str, int]:
-    """The number of missing starts by kind; `used` are the executors with tasks.
+    """The number of missing starts by kind, and of removals of executors.
 
-    A stage without a job shows that the start of its job is missing.
+    `used` are the executors with tasks, `lost` those of which a task says that it was lost. A stage
+    without a job shows that the start of its job is missing.
     """
     named = {each for job in jobs.values() for each in job.get("stage_ids") or ()}
     n_jobs = sum("stage_ids" not in job for job in jobs.values())
@@ -38,6 +39,7 @@ def missing_starts(
         "job start": n_jobs,
         "stage start": sum("began" not in stage for stage in stages.values()),
         "executor start": len({*used, *executors} - added),
+        "executor removal": sum("removed_ms" not in executors.get(each, ()) for each in lost),
     }
 
 
@@ -80,8 +82,7 @@ def missing_parts(log: Log, end: Mapping[str, Any] | None) -> str | None:
 
 def _stopped(job: Mapping[str, Any]) -> bool:
     """Whether a job didn't end, or was stopped from outside."""
-    stopped = job["outcome"] in ("unfinished", "canceled")
-    return stopped or _STOPPED.search(job.get("reason") or "") is not None
+    return job["outcome"] == "unfinished" or _STOPPED.search(job.get("reason") or "") is not None
 
 
 def application_outcome(

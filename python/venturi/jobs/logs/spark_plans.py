@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount, number, word
 from venturi.record.account_kind import SPARK
 from venturi.record.account_tables import OPERATOR_TEXT
@@ -99,12 +101,20 @@ class LoggedOperator:
     """The name, unit and number of each."""
 
 
-def without_plan(line: bytes) -> bytes:
+def _without_plan(line: bytes) -> bytes:
     """A query's event without its plan."""
     if not line.startswith(_EVENT) or (start := line.find(_PLAN)) < 0:
         return line
     end = line.find(_AFTER_PLAN, start)
     return line[:start] + line[end + 1 if end >= 0 else len(line.rstrip()) - 1 :]
+
+
+def decoded(line: bytes) -> Any:
+    """The event in a line; without a plan that is nested too deeply to be decoded."""
+    try:
+        return from_json(line)
+    except ValueError:
+        return from_json(_without_plan(line)) | {"sparkPlanInfo": None}
 
 
 def operators_of(plan: Any) -> list[LoggedOperator] | None:

@@ -67,7 +67,8 @@ def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
 
     Without a recorded beginning, an executor was there from the start.
     """
-    if account.reading.dropped.get("executor start"):
+    dropped = account.reading.dropped
+    if dropped.get("executor start") or dropped.get("executor removal"):
         return None
     rows = account.executors.select("cores", "added_ms", "removed_ms").rows()
     if not rows or any(cores is None for cores, _, _ in rows):
