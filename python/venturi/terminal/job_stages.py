@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.stages.stage import Analysis, Skew, Stage
-from venturi.record.account_tables import AT_MOST, BY_TASKS
 from venturi.terminal.table import (
     UNKNOWN,
     Table,
@@ -104,7 +103,7 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
 
 def _took(stage: Stage) -> str:
     took = format_duration(stage.elapsed_s)
-    return at_most(took, stage.end_by == AT_MOST) if stage.end_by != BY_TASKS else at_least(took)
+    return took if took == UNKNOWN else f"{stage.time_bound} {took}".strip()
 
 
 def _attempts(stage: Stage) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from venturi.jobs.stages.path import PathStep
+from venturi.record.account_tables import BY_TASKS
 
 
 def label_of(key: tuple[int, int]) -> str:
@@ -351,6 +352,11 @@ class Stage:
     def slots(self) -> int:
         """Offered slots; if not recorded, the peak number of concurrent tasks."""
         return self.at_once if self.offered_slots is None else self.offered_slots
+
+    @property
+    def time_bound(self) -> str:
+        """Which bound its time is: "≤", "≥", or "" if its end was recorded."""
+        return "" if self.end_by is None else "≥" if self.end_by == BY_TASKS else "≤"
 
     @property
     def label(self) -> str:

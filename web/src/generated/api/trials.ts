@@ -244,6 +244,8 @@ export interface JobStage {
   verdict: string;
   host: HostUse | null;
   meanwhile: string | null;
+  partial: boolean;
+  time_bound: string;
 }
 export interface JobRunning {
   t_s: number[];

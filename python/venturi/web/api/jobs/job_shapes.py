@@ -45,7 +45,8 @@ class JobStage:
     over all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest task over
     the median one, `skew_bytes` the largest such ratio of bytes. `meanwhile` has the use of the
     host for comparison with the `verdict`; null if the stage is too short for the series, or
-    without a series.
+    without a series. If it is `partial`, its counts and sums are lower bounds; `time_bound` says
+    which bound its time is: "≤", "≥" or "".
     """
 
     label: str
@@ -69,6 +70,8 @@ class JobStage:
     verdict: str
     host: HostUse | None
     meanwhile: str | None
+    partial: bool
+    time_bound: str
 
 
 @dataclass(frozen=True, slots=True)

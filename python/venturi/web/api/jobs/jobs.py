@@ -202,4 +202,6 @@ def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStag
         verdict=stage.verdict.sentence,
         host=use,
         meanwhile=None if use is None else sentence(stage, use),
+        partial=stage.partial,
+        time_bound=stage.time_bound,
     )

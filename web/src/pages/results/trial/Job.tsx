@@ -64,6 +64,26 @@ const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
   meanwhile === null ? null : oneLine(meanwhile),
 ];
 
+/** A figure with the mark of a bound. */
+const bounded = (mark: string, cell: Cell): Cell => {
+  const { value, show } =
+    cell !== null && typeof cell === "object" ? cell : { value: cell, show: cell };
+  return mark === "" || cell === null
+    ? cell
+    : {
+        value,
+        show: (
+          <>
+            {`${mark} `}
+            {show}
+          </>
+        ),
+      };
+};
+
+/** The mark of a figure of which the log has only a part. */
+const least = (stage: JobStage) => (stage.partial ? "≥" : "");
+
 /** Every stage with its figures; on the trial's clock also those of its host. */
 function tableOf({ stages, began_s: began }: JobData) {
   const causes = stages[0]?.causes.map(({ cause }) => cause) ?? [];
@@ -73,17 +93,20 @@ function tableOf({ stages, began_s: began }: JobData) {
       oneLine(`${stage.label} ${stage.name}`),
       stage.outcome,
       time(stage.started_s === null ? null : stage.started_s + (began ?? 0)),
-      time(stage.elapsed_s),
-      stage.tasks,
+      bounded(stage.time_bound, time(stage.elapsed_s)),
+      bounded(least(stage), stage.tasks),
       stage.slots,
       tenths(stage.waves),
       share(stage.slot_use),
       tenths(stage.skew),
       stage.stragglers,
-      stage.spilled_bytes === null
-        ? null
-        : { value: stage.spilled_bytes, show: bytes(stage.spilled_bytes) },
-      time(stage.task_s),
+      bounded(
+        least(stage),
+        stage.spilled_bytes === null
+          ? null
+          : { value: stage.spilled_bytes, show: bytes(stage.spilled_bytes) },
+      ),
+      bounded(least(stage), time(stage.task_s)),
       ...stage.causes.map(
         ({ cause, time_s }): Cell => (time_s === null ? null : share(shares.get(cause) ?? 0)),
       ),
@@ -348,11 +371,11 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
           ]}
           rows={uneven.map((stage): Cell[] => [
             `${stage.label} ${stage.name}`,
-            stage.tasks,
+            bounded(least(stage), stage.tasks),
             tenths(stage.skew),
             tenths(stage.skew_bytes),
             stage.stragglers,
-            time(stage.task_s),
+            bounded(least(stage), time(stage.task_s)),
           ])}
         />
       )}
