@@ -56,6 +56,17 @@ def test_the_parts_of_every_stage_add_up(
     assert {stage["host"] for stage in job["stages"]} == {None}
 
 
+def test_figures_of_an_incomplete_stage_are_marked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = FAULTS.parents[2] / "cases/dropped-events/ends-and-stage.log"
+    trial = _imported(settings, monkeypatch, log)
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
+        job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    marks = [(stage["partial"], stage["time_bound"]) for stage in job["stages"]]
+    assert marks == [(True, "≤"), (False, "")]
+
+
 def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
