@@ -70,7 +70,8 @@ command.add_command(tiers)
     "classes",
     type=click.Choice(DURABILITIES),
     multiple=True,
-    help="Fault tolerance: none (2-io), copies on other nodes (replicated), or network volumes. "
+    help="Fault tolerance: none (2-io), copies on other nodes (replicated), or input and output on "
+    "network volumes (volumes) or in object storage (objects). "
     "Repeatable. Default: the job file's, else 2-io.",
 )
 @click.option(

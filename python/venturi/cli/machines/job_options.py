@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import wraps
@@ -131,7 +131,14 @@ def workload_options(command: F) -> F:
         )
         return command(job=job, **others)
 
-    options = (
+    for option in _workload():
+        with_job = option(with_job)
+    return with_job  # type: ignore[return-value]  # `job=` replaces the options
+
+
+def _workload() -> tuple[Callable[[Any], Any], ...]:
+    """The options of `workload_options`."""
+    return (
         click.option(
             "--core-s-per-gb",
             metavar="X",
@@ -170,9 +177,6 @@ def workload_options(command: F) -> F:
         job_options,
         click.argument("trial_id", metavar="[TRIAL]", required=False),
     )
-    for option in options:
-        with_job = option(with_job)
-    return with_job  # type: ignore[return-value]  # `job=` replaces the options
 
 
 def _short_form(data_bytes: int, shuffle: float | None, output: float | None) -> Job:

@@ -212,7 +212,7 @@ def predict(
         raise invalid("nodes", nodes, f"from 1 to {MOST_NODES:,}")
     node = node_of(instance_type, network)
     job = job_on(job, node)
-    need_room(job, node, nodes)
+    need_room(replace(job, filled_share=1.0), node, nodes)  # given machines may be full
     where: dict[str, object] = {"instance_type": instance_type.name, "nodes": nodes}
     price = price_of(instance_type, job)
     most = int(instance_type.number("max_nodes") or max(nodes, DEFAULT_MAX_NODES))

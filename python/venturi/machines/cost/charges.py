@@ -153,7 +153,7 @@ def volumes_of(
 def store_charges(
     instance_type: InstanceType, job: Job
 ) -> tuple[tuple[PriceComponent, ...], tuple[BillItem, ...], tuple[str, ...]]:
-    """Input and output in object storage while the job runs, its requests, and what is left out.
+    """Input and output in object storage while the job runs, its requests, and the gaps.
 
     A machine without local disks also has its intermediate data on volumes, for as long.
     """

@@ -110,8 +110,8 @@ def advice(
         Parameter(max_length=10, description="Catalogs, from /api/catalogs."),
     ] = None,
     durability: Annotated[
-        list[Literal["2-io", "replicated", "volumes"]] | None,
-        Parameter(max_length=3, description="Fault tolerance."),
+        list[Literal["2-io", "replicated", "volumes", "objects"]] | None,
+        Parameter(max_length=4, description="Fault tolerance."),
     ] = None,
     deadline: Annotated[
         str | None, Parameter(max_length=40, examples=["30min"], description="Maximum time.")
@@ -195,7 +195,7 @@ def predictions(
         Parameter(max_length=10, description="Catalogs, from /api/catalogs."),
     ] = None,
     durability: Annotated[
-        Literal["2-io", "replicated", "volumes"],
+        Literal["2-io", "replicated", "volumes", "objects"],
         Parameter(description="Fault tolerance."),
     ] = "2-io",
     network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
