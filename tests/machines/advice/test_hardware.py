@@ -382,7 +382,7 @@ def scaled(attribute: str, factor: float) -> InstanceType:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(list(Durability)),
+    st.sampled_from(ALL),
     st.floats(1.01, 20),
     st.integers(4, 400),
     st.sampled_from(RATES),
