@@ -21,7 +21,8 @@ CPU_RANGE = (0.7, 1.4)
 def recorded_job(name: str, account: JobAccount, data_bytes: float | None = None) -> Job:
     """The bytes and CPU time of all attempts of all tasks; `data_bytes` of input scales them.
 
-    Raises VEN-MODEL-INPUT if no input is recorded.
+    Without recorded input, the shuffled bytes count as the input. Raises VEN-MODEL-INPUT without
+    either.
     """
     kind, tasks = account.kind, account.tasks
 
@@ -30,19 +31,21 @@ def recorded_job(name: str, account: JobAccount, data_bytes: float | None = None
         return float(sum(sums)) if sums else None
 
     units = {each.name: each.unit for each in kind.metrics}
-    input_bytes = total(kind.input_bytes)
+    recorded, shuffled = total(kind.input_bytes), total(kind.shuffle_bytes)
+    input_bytes = recorded or shuffled
     if not input_bytes:
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"{name} read no recorded input, so its size is unknown",
+            f"{name} recorded neither input nor shuffled bytes: its size is unknown",
             where={"trial": name},
             hint="describe it with --data, --shuffle, --output and --core-s-per-gb",
         )
-    shuffled = total(kind.shuffle_bytes)
     written = total((kind.output_bytes,) if kind.output_bytes else ())
     cpu = next((each.metric for each in kind.within if each.cause == "cpu"), None)
     cpu_time = None if cpu is None else total((cpu,))
     notes = [f"bytes{'' if cpu_time is None else ' and CPU time'} as recorded in {name}"]
+    if not recorded:
+        notes.append("no input was recorded: it counts as much as was shuffled")
     if shuffled is None:
         notes.append("shuffled bytes were not recorded and count as none")
     if written is None:

@@ -239,6 +239,8 @@ def scenario_of(
     job = the_job(sort_bytes, job_file, exchange)
     if durability is not None:
         job = replace(job, durability=Durability(durability))
+    if job.durability is Durability.OBJECTS:
+        raise click.UsageError("object storage is not simulated: use `venturi predict`")
     stated = {"storage": storage, "network": network, "volumes": volumes}
     node, rates = _machine(machine, stated)
     need_room(job, node, nodes)
