@@ -22,6 +22,7 @@ from venturi.web.report.data import (
 from venturi.web.report.measurements import best_rate
 from venturi.web.report.sorts import WHOLE
 
+NEAR = 0.1  # of the predicted time: a prediction that misses its range by less held nearly
 Rates = tuple[DeviceRate, ...] | Missing
 
 
@@ -156,8 +157,9 @@ def _predicted(sort: SortTrial, cause: str | None) -> str:
     if low_s is None or high_s is None or measured_s is None:
         return f"{sort.label}: {told}."
     held = low_s <= measured_s <= high_s
+    near = abs(measured_s / whole.predicted_s - 1) <= NEAR
     why = f" (disturbed: {cause})" if cause and not held else ""
-    return f"{'Yes' if held else 'No'}, {sort.label}: {told}{why}."
+    return f"{'Yes' if held else 'Nearly' if near else 'No'}, {sort.label}: {told}{why}."
 
 
 # The work of a stage, in words.
