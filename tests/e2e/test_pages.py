@@ -116,7 +116,7 @@ def test_a_job_has_its_plan_its_memory_and_its_streams(met: Finding) -> None:
         "killed (signal 9)",
     ):
         assert text in page["text"], text
-    opening = ["saves about", "Fix:", "Where the ", "Next steps", "On this page", "Job details"]
+    opening = ["saves ", "Fix:", "Where the ", "Next steps", "On this page", "Job details"]
     places = [page["text"].index(text) for text in opening]
     assert places == sorted(places)
 
