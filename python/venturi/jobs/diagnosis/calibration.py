@@ -81,12 +81,12 @@ class Calibration:
             min(replayed_s * math.exp(center + side * self._error * spread), most_s)
             for side in (-1, 0, 1)
         )
-        kinds = f"{own} of this kind" if own else "none of this kind"
+        kinds = f"{own or 'none'} of this kind"
         return Saving(
             expected_s,
             low_s,
             most_s if bound else high_s,
-            f"replay of the job without it; range from {len(self._seen)} measured fixes, {kinds}",
+            f"from a replay with the fix; the range is that of {len(self._seen)} measured fixes, {kinds}",
         )
 
 
