@@ -86,7 +86,7 @@ class Calibration:
             expected_s,
             low_s,
             most_s if bound else high_s,
-            f"from a replay with the fix; the range is that of {len(self._seen)} measured fixes, {kinds}",
+            f"from a replay with the fix; range from {len(self._seen)} measured fixes, {kinds}",
         )
 
 
