@@ -172,7 +172,7 @@ verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/metho
 	@touch $@
 
 faults: setup .tools/spark-3.5/.installed ## Plant causes in Spark programs and compare what is found (docs/studies/diagnosis.md)
-	$(PY) -m benchmarks.diagnosis $(NAMES) --spark .tools/spark-3.5 --results benchmarks/results/faults.json --page docs/studies/diagnosis.md
+	$(PY) -m benchmarks.diagnosis $(NAMES) --spark .tools/spark-3.5 --results benchmarks/diagnosis/results.json --page docs/studies/diagnosis.md
 
 generated: setup ## Write the generated files anew (schema, reference pages)
 	$(PY) scripts/generated.py

@@ -11,6 +11,8 @@ import numpy as np
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.partitions import STARTING, of_causes
+from venturi.jobs.stages.causes import Seconds
 from venturi.jobs.stages.plans import ROWS, Operator
 from venturi.jobs.stages.stage import Stage
 from venturi.record.plan_texts import without_numbers
@@ -126,14 +128,10 @@ def shuffled_again(case: Case) -> Iterator[Hit]:
         # Rows of few tasks are repartitioned so that more can work on them.
         if again is None or any((each.n_tasks or 0) < each.slots for each in writing):
             continue
-        saved_s = 0.0
-        for stage in stages:
-            places, times = case.ran(stage.key)
-            cause = times.causes.get("shuffle write" if stage in writing else "shuffle fetch wait")
-            row_s = case.limit("shuffled-again", "row_ns") / 1e9
-            spent_s = np.full(len(places), rows * row_s / len(places))
-            spent_s = np.minimum(spent_s if cause is None else spent_s + cause, times.elapsed_s)
-            saved_s += case.saved_s(stage.key, spent_s)
+        saved_s = sum(
+            case.saved_s(stage.key, _moving_s(case, stage, rows, writes=stage in writing))
+            for stage in stages
+        )
         size = first.counted.get("shuffle bytes written", 0)
         yield Hit(
             f"query {first.query_id} repartitioned {rows:,} rows ({format_bytes(size)}), and then "
@@ -146,6 +144,25 @@ def shuffled_again(case: Case) -> Iterator[Hit]:
             saved_s,
             Confidence.LOW,
         )
+
+
+def _moving_s(case: Case, stage: Stage, rows: int, *, writes: bool) -> Seconds:
+    """Return the time of each attempt to write a share of `rows` to a shuffle, or to read it.
+
+    A round-robin shuffle sorts its rows first, after generated code has made all of them.
+    """
+    places, times = case.ran(stage.key)
+    cause = times.causes.get("shuffle write" if writes else "shuffle fetch wait")
+    row_s = rows * case.limit("shuffled-again", "row_ns") / 1e9
+    moved_s = np.full(len(places), row_s / len(places))
+    if cause is not None:
+        moved_s += cause
+    code = [o for o in case.plans.of_stage(stage.key) if o.name.startswith("WholeStageCodegen")]
+    made_s = max((case.plans.timed_in(o, stage.key).get("duration", 0.0) for o in code), default=0)
+    if writes and made_s:
+        after_s = times.elapsed_s - of_causes(times, STARTING) - made_s / len(places)
+        moved_s = np.maximum(moved_s, after_s)
+    return np.minimum(moved_s, times.elapsed_s)
 
 
 def _next_exchange(case: Case, operator: Operator) -> Operator | None:
