@@ -242,3 +242,31 @@ def test_more_slots_than_cores(tmp_path: Path) -> None:
 )
 def test_slots_that_get_their_cores(tmp_path: Path, log: SparkLog) -> None:
     assert "too-few-cores" not in found(tmp_path, log, 10)
+
+
+def of_rdds(records: int) -> SparkLog:
+    """A stage of RDDs that took Python workers nearly all of 20 s, and read some records."""
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 2, rdds=("PythonRDD", "MapPartitionsRDD"))
+    for _ in range(2):
+        ran = {
+            "Executor Run Time": 20_000,
+            "Executor CPU Time": 10**9,
+            "Input Metrics": {"Bytes Read": 1_000, "Records Read": records // 2},
+        }
+        log.task(0, 0, 20, metrics=ran)
+    return log
+
+
+def test_python_functions_of_rdds_that_compute(tmp_path: Path) -> None:
+    finding = found(tmp_path, of_rdds(2_000_000), 20)["python-rows"]
+    assert "95% of the task time" in finding.says
+    assert "19.0 µs for each of 2,000,000 records" in finding.says
+    assert "DataFrames" in finding.do
+
+
+@pytest.mark.parametrize("records", [0, 150_000])
+def test_a_python_function_that_may_wait_is_not_slow_python(tmp_path: Path, records: int) -> None:
+    assert "python-rows" not in found(tmp_path, of_rdds(records), 20)
