@@ -40,6 +40,7 @@ ALSO_PLANTED = {
     "local-iterator": ("tasks-in-turn", "20 stages of one task", "collect()"),
     "schema-inference": ("schema-inferred", "read 187.6 MiB", "inferSchema"),
     "needless-repartition": ("shuffled-again", "5,000,000 rows", "remove the repartition()"),
+    "large-closure": ("python-start", "Python workers of 40 tasks", "broadcast variable"),
     "rdd-lambda": ("python-rows", "each of 2,000,000 records", "DataFrames"),
 }
 
