@@ -162,7 +162,8 @@ def _moving_s(case: Case, stage: Stage, rows: int, *, writes: bool) -> Seconds:
     if writes and made_s:
         after_s = times.elapsed_s - of_causes(times, STARTING) - made_s / len(places)
         moved_s = np.maximum(moved_s, after_s)
-    return np.minimum(moved_s, times.elapsed_s)
+    within_s: Seconds = np.minimum(moved_s, times.elapsed_s)
+    return within_s
 
 
 def _next_exchange(case: Case, operator: Operator) -> Operator | None:
