@@ -288,6 +288,8 @@ def test_containers_in_too_many_containers_are_refused(
     for depth in range(4):
         data = inside(data, f"{depth}.zip" if depth else "app-1")
     path = written(data)(tmp_path / "a.zip")
+    with pytest.raises(VenturiError, match="lies in more than 2 containers"):
+        recognise(path)
     (take,) = [take for _, take in found(FORMATS["spark-eventlog"], path) if take]
     with pytest.raises(VenturiError) as error:
         take(repository, lambda *_: None)
@@ -371,6 +373,28 @@ def test_members_that_cannot_be_read_cost_no_others(
         data[data.rindex(magic, 0, data.rindex(b"secret", 0, data.rindex(b"app-3"))) + at] |= 1
     path.write_bytes(data)
     assert added(path, repository) == {"app-1": 1, "app-3": 1, "a.zip": "VEN-INGEST-FORMAT"}
+
+
+@pytest.mark.parametrize(
+    ("at", "byte", "why"),
+    [(1, 9, "packed in a way that is not supported"), (None, 0, "damaged or cut off, in 'app-1'")],
+)
+def test_a_damaged_member_is_named(
+    at: int | None, byte: int, why: str, tmp_path: Path, repository: TrialRepository
+) -> None:
+    tiny = (SPARK / "tiny.log").read_bytes()
+    path = zipped(tmp_path / "a.zip", [("app-1", tiny), ("app-2", TEXT)])
+    data = bytearray(path.read_bytes())
+    if at is None:
+        data[60:160] = bytes(100)
+    else:  # the way of packing, in both places
+        data[8] = data[data.index(b"PK\1\2") + 10] = byte
+    path.write_bytes(data)
+    assert added(path, repository) == {"app-2": 1, "a.zip": "VEN-INGEST-FORMAT"}
+    *_, (_, take) = found(FORMATS["spark-eventlog"], path)
+    assert take is not None
+    with pytest.raises(VenturiError, match=why):
+        take(repository, lambda *_: None)
 
 
 def test_a_cut_tar_adds_the_logs_before_the_cut(

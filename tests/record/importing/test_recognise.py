@@ -168,7 +168,8 @@ def test_reports_that_are_not_read_name_the_option_that_is(text: str, tmp_path: 
 
 def test_an_empty_file_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "app-1.log"
-    for content, why in ((b"", "app-1.log is empty"), (b"\0" * 99, "contains no text")):
+    cut = b"\x1f\x8b\x08"
+    for content, why in ((b"", "is empty"), (b"\0" * 99, "no text"), (cut, "cut off or damaged")):
         path.write_bytes(content)
         with pytest.raises(VenturiError, match=why):
             recognise(path)

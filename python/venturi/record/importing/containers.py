@@ -212,6 +212,8 @@ def _fill(
                 done = _unpack(source, place, min(left, size), path, most)
             except (*_DAMAGED, *_CLASHING) as error:
                 problems.append(_damaged(path, name, error))
+                if place.is_file() and not place.stat().st_size:
+                    place.unlink()
                 if not _is_zip(path):
                     break
                 continue
@@ -227,11 +229,15 @@ def _fill(
 
 def _damaged(path: Path, name: str, error: Exception) -> VenturiError:
     place = f", in {name[:100]!r}" if name else ""
+    why = error.strerror if isinstance(error, OSError) else error
+    what = "is damaged or cut off"
+    if isinstance(error, NotImplementedError):
+        what = "is packed in a way that is not supported"
     return VenturiError(
         FormatKind.LOG.value,
-        f"{path} is damaged or cut off{place}: {error or type(error).__name__}",
+        f"{path} {what}{place}: {why or type(error).__name__}",
         where={"file": str(path)},
-        hint="copy it again, or unpack what is left of it and import that",
+        hint="copy it again, or unpack what is left of it with its own tool and import that",
     )
 
 

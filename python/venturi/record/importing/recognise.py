@@ -17,7 +17,7 @@ from venturi.record.importing.containers import (
     unpacked,
 )
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
-from venturi.record.importing.streams import head
+from venturi.record.importing.streams import head, is_packed
 
 OWN_TABLE = "table"
 """The format of which the user may name the columns."""
@@ -50,7 +50,14 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
         ):
             return formats_of(folder, depth + 1)
     if path.is_dir():
-        found = {each for file in files_in(path) for each in _of_file_in_folder(file, depth)}
+        found: set[Format] = set()
+        unread: VenturiError | None = None
+        for file in files_in(path):
+            try:
+                found.update(formats_of(file, depth))
+            except VenturiError as error:  # of no known format, unless it is a container
+                if error.code != FormatKind.RESULTS.value:
+                    unread = unread or error
         none = (
             f"contains no log of an engine and no results among its first {_LOOKED_INTO:,} files; "
             "name the files to import"
@@ -58,7 +65,7 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
         if any(file.name.startswith("appstatus_") for file in files_in(path)):
             none = "contains the appstatus of a rolling event log of Spark, but no part of the log"
         if not found:
-            raise _unclear(path, [], none)
+            raise unread or _unclear(path, [], none)
         return [each for each in FORMATS.values() if each in found]
     likely = formats_like(path)
     if len(likely) == 1:
@@ -69,7 +76,9 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
     )
     hint = ""
     if not likely and not _beginning(path).strip(b"\0 \t\r\n"):
-        none = "is empty" if not path.stat().st_size else "contains no text that can be read"
+        none = "is empty" if not path.stat().st_size else "contains no text"
+        if is_packed(path) and not _beginning(path):
+            none = "is compressed, and cut off or damaged: nothing of it can be read"
         hint = "copy it again; if its source is empty, too, the program that wrote it may say why"
     elif not likely and _OTHER_REPORTS.match(_beginning(path)):
         none = "is a report of sar, mpstat, sadf -d or vmstat, which isn't read"
@@ -121,14 +130,6 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 def _raise(error: OSError) -> None:
     raise unreadable(error.filename, error, FormatKind.RESULTS.value) from error
-
-
-def _of_file_in_folder(path: Path, depth: int) -> list[Format]:
-    """The formats that fit; none if the file can't be read, or may be of several."""
-    try:
-        return formats_of(path, depth)
-    except VenturiError:
-        return []
 
 
 def formats_like(path: Path) -> list[Format]:
