@@ -21,7 +21,13 @@ _LIMITS = {
     "fixed": "task overhead",
     "waiting": "CPU wait",
 }
-_CAPACITIES = {"cpu": "CPU speed", "cores": "CPUs", "disk": "disk rate", "network": "network rate"}
+_CAPACITIES = {
+    "cpu": "CPU speed",
+    "cores": "CPUs",
+    "disk": "disk rate",
+    "network": "network rate",
+    "growth": "growth of work with data",
+}
 SHOWN_EFFECTS = 2
 
 

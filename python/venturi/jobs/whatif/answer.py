@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from venturi.core.errors import VenturiError
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR
 from venturi.core.wording import joined
 from venturi.jobs.stages.memory import heap_bytes, is_local
@@ -114,6 +115,16 @@ class WhatIfAnswer:
     replay_error: float
 
 
+GROWTH = Quantity(
+    1.0,
+    0.7,
+    1.3,
+    ValueKind.ASSUMED,
+    "Assumes work in proportion to data: distinct keys grow less, joins more",
+)
+"""Chosen by us: the power of the data by which work grows."""
+
+
 class RecordedJob:
     """A recorded job that questions can be asked about; loads and checks it once."""
 
@@ -164,6 +175,8 @@ class RecordedJob:
         model = self.model(changes, target)
         time_s, effects = model.time_s(target)
         rests_on = capacity_effects(model, target)
+        if changes.data != 1:
+            rests_on = (self._growth(changes, target), *rests_on)
         distances = _distances(self.setup, target, changes)
         bounds = interval(time_s, distances, rests_on, model.rough_s(target))
         usd, unpriced = _cost(target, bounds)
@@ -184,6 +197,16 @@ class RecordedJob:
             any(not 1 / EXTRAPOLATED <= each <= EXTRAPOLATED for each in distances.values()),
             _stages(model, effects, target),
         )
+
+    def _growth(self, changes: JobChanges, target: Setup) -> CapacityEffect:
+        """The effect of work that grows less or more than the data."""
+        ends = (
+            self.model(replace(changes, data=changes.data**power), target).rough_s(target)
+            for power in (GROWTH.low, GROWTH.high)
+        )
+        fast_s, slow_s = sorted(ends)
+        measure = "venturi whatif TRIAL --validate TRIAL2, a trial with other data"
+        return CapacityEffect("growth", "both", GROWTH, fast_s, slow_s, measure)
 
     def today(self) -> WhatIfPrediction:
         """The job as recorded, on the model's terms."""
@@ -214,10 +237,8 @@ class RecordedJob:
             yield f"no stage follows {joined(splits)}, so all tasks stay as recorded"
         elif PARTITIONS in splits and setting(self.settings, ADAPTIVE) != "false":
             yield "adaptive execution merges partitions, so their number may not follow the setting"
-        if changes.data != 1:
-            yield "work grows in proportion to the data; joins may grow faster"
-            if self.demand.growing.min(initial=1.0) < 1:
-                yield "task time below 1 MB/s is overhead that doesn't grow with the data"
+        if changes.data != 1 and self.demand.growing.min(initial=1.0) < 1:
+            yield "task time below 1 MB/s is overhead that doesn't grow with the data"
         if changes.setup.type is not None:
             yield "starting the machines isn't included; the driver is as fast as recorded"
         if self.demand.lacks:
