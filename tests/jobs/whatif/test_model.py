@@ -236,6 +236,19 @@ def test_overhead_does_not_grow_with_data(tmp_path: Path) -> None:
     assert job.model(3.0).rough_s(job.source) == pytest.approx(5 + 4 * 12)
 
 
+def test_stages_without_data_do_not_grow(tmp_path: Path) -> None:
+    log = SparkLog(**{"spark.executor.memory": "8g"})
+    log.executor("1", 1, 0)
+    log.job(0, 0, 20, [0, 1])
+    for stage, read in ((0, 0), (1, GB)):
+        log.stage(stage, 10 * stage, 10 * stage + 10, 1)
+        shuffle = {"Shuffle Read Metrics": {"Local Bytes Read": read}}
+        log.task(stage, 10 * stage, 10 * stage + 10, metrics=task_metrics(10, **shuffle))
+    log.end(20)
+    job = Modeled(log.account(tmp_path), cores=1, disk=1e15)
+    assert job.model(3.0).time_s(job.source)[0] == pytest.approx(10 + 30)
+
+
 def test_data_of_the_same_size_keeps_all_tasks(tmp_path: Path) -> None:
     job = Modeled(log_of(8, 10).account(tmp_path))
     plan = job.model(1.0).plan

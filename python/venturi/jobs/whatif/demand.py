@@ -190,14 +190,17 @@ def _sum(line: Timeline, names: Iterable[str]) -> Floats:
 
 
 def _growing(sizes: npt.NDArray[np.intp], parts_s: Seconds, data: Floats) -> Floats:
-    """The share of each attempt's time that its data explains, by stage; 1 of stages without any.
+    """The share of each attempt's time that its data explains, by stage.
 
-    Loading and compiling code takes seconds for a few bytes, and as long for more.
+    Loading and compiling code takes seconds for a few bytes, and as long for more. Stages without
+    data, as for listing files, don't grow. If no stage has any, the log lacks them, and all grow.
     """
     stage = np.repeat(np.arange(len(sizes)), sizes)
     work_s = np.bincount(stage, parts_s.sum(axis=0) - parts_s[FIXED], len(sizes))
     data_s = np.bincount(stage, data, len(sizes)) / LEAST_BYTES_PER_S
-    share = np.divide(data_s, work_s, out=np.ones(len(sizes)), where=(work_s > 0) & (data_s > 0))
+    share = np.divide(data_s, work_s, out=np.ones(len(sizes)), where=work_s > 0)
+    if not data.any():
+        share[:] = 1.0
     found: Floats = np.minimum(share, 1.0)[stage]
     return found
 
