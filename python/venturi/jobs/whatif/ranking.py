@@ -84,15 +84,23 @@ def rank(
             found.append(_best(in_time, objective))
         elif options:
             left_out["late"] += 1
-    if not found:
+    found.sort(key=_order(objective))
+    best: list[WhatIfPrediction] = []
+    for each in found[: 2 * SHOWN]:
+        if len(best) == SHOWN:
+            break
+        shown = job.predict(each.changes, each.setup, baselines=False)
+        # The replay may take longer than the rough model that chose the type.
+        if deadline_s is None or shown.time_s.value <= deadline_s:
+            best.append(shown)
+    if not best:
+        left_out["late"] += len(found)
         raise VenturiError(
             "VEN-MODEL-INPUT",
             f"no machine type can run trial {job.trial.id} as asked: {_why(left_out)}",
             where={"trial": job.trial.id, "deadline_s": deadline_s},
             hint="allow a later deadline, or make executors smaller: --cores-per-executor 2",
         )
-    found.sort(key=_order(objective))
-    best = [job.predict(each.changes, each.setup, baselines=False) for each in found[:SHOWN]]
     best.sort(key=lambda each: each.time_s.value if objective == "time" else _usd(each))
     first = best[0]
     high = first.time_s.high if objective == "time" else first.usd.high if first.usd else 0.0
