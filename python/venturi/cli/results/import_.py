@@ -15,7 +15,7 @@ from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
-from venturi.record.importing.recognise import OWN_TABLE, formats_of
+from venturi.record.importing.recognise import OWN_TABLE, recognise
 
 _WORDS = (AUTO, *FORMATS)
 _HELP = """Import engines' logs, archives and other people's results.
