@@ -151,8 +151,6 @@ def _check_watched(format_: Format | None, files: list[Path], *, as_json: bool) 
     """Raise an error for --watch of something other than engines' logs."""
     if as_json:
         raise click.UsageError("--watch never ends, so it prints no --json")
-    found = (
-        [format_] if format_ else [f for each in files if each.is_file() for f in formats_of(each)]
-    )
+    found = [format_] if format_ else [recognise(each) for each in files if each.is_file()]
     for other in (each for each in found if each.kind is not FormatKind.LOG):
         raise click.UsageError(f"--watch imports engines' logs, not {other.name}")
