@@ -146,5 +146,8 @@ export interface Trial {
   warnings: TrialWarning[];
   failure: Failure | null;
   owner: Owner | null;
+  labels: {
+    [k: string]: string;
+  };
   schema_version: number;
 }
