@@ -29,7 +29,7 @@ def test_an_unknown_message_has_no_meaning(message: str | None) -> None:
 def test_a_remedy_is_of_the_engine() -> None:
     spark = {each.id: each for each in failure_meanings("spark")}
     assert not [each.id for each in spark.values() if "mapreduce." in each.remedy]
-    own = [each for each in failure_meanings("mapreduce") if each.mapreduce]
+    own = [each for each in failure_meanings("mapreduce") if "mapreduce" in each.remedy_of]
     assert len(own) >= 20
     assert not [each.id for each in own if "spark" in each.remedy.lower()]
     killed = spark["yarn-physical-memory"].example

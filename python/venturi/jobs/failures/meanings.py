@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 _TABLES = ("hosts.toml", "programs.toml", "exits.toml")  # the order in which they are tried
-_MAPREDUCE = "mapreduce"
 _MESSAGE_CHARACTERS = 20_000  # of a stack trace; its cause is near its beginning
 # "exited with code 137", "Exit status: 143", "exitCode: -104", "Exit code is 143"
 _EXIT = (
@@ -22,7 +22,7 @@ _EXIT = (
 @dataclass(frozen=True, slots=True)
 class FailureMeaning:
     """An entry of the tables: `confidence` is high or medium, `example` a message of an engine,
-    `source` where it is from. `mapreduce` is the remedy there, if it differs from Spark's."""
+    `source` where it is from. `remedy_of` has the remedies of engines that need another."""
 
     id: str
     pattern: re.Pattern[str]
@@ -31,7 +31,7 @@ class FailureMeaning:
     confidence: str
     example: str
     source: str
-    mapreduce: str | None = None
+    remedy_of: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
 
     @property
@@ -45,9 +45,9 @@ def failure_meanings(engine: str | None = None) -> tuple[FailureMeaning, ...]:
     """The entries of all tables, those for `engine` with its remedies, in the order of matching."""
     if engine is not None:
         entries = (each for each in failure_meanings() if each.only in (None, engine))
-        if engine != _MAPREDUCE:
-            return tuple(entries)
-        return tuple(replace(each, remedy=each.mapreduce or each.remedy) for each in entries)
+        return tuple(
+            replace(each, remedy=each.remedy_of.get(engine, each.remedy)) for each in entries
+        )
     folder = Path(__file__).parent
     rows: list[dict[str, Any]] = [
         row

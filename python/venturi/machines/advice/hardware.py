@@ -339,7 +339,7 @@ def _ranked(
         late = takes > pace_s * (1 + 1e-9)
         return option.within_limits is False, late, first, second, option.instance_type
 
-    if best is None or request.objective is not AdviceObjective.RECOMMENDED:
+    if best is None or request.objective in {AdviceObjective.CHEAPEST, AdviceObjective.FASTEST}:
         return sorted(options, key=rank)
     key = (best.option.catalog, best.option.instance_type)
     others = [e for e in options if (e.option.catalog, e.option.instance_type) != key]
