@@ -56,13 +56,11 @@ def headline(comparison: Comparison, group: GroupResult, letter: str) -> str:
         by, within = _percent(verdict.ratio), _percents(verdict.interval)
         level = f"{100 * verdict.interval.level:.3g}% CI"
         return f"{letter} is {by} {word} than A ({level} {within}), {trials}."
-    within = ""
-    if verdict.interval is not None:
-        low, high = verdict.interval.low, verdict.interval.high
-        within = f", {100 * verdict.interval.level:.3g}% CI {low:.3g} to {high:.3g}"
-    if verdict.reason is not None:
-        return f"Can't tell {letter} from A ({ratio}{within}): {verdict.reason}."
-    return f"Can't tell {letter} from A ({ratio}{within}; {trials})."
+    if verdict.interval is None:
+        return f"Can't tell {letter} from A ({ratio}): {verdict.reason}."
+    low, high = verdict.interval.low, verdict.interval.high
+    within = f"{100 * verdict.interval.level:.3g}% CI {low:.3g} to {high:.3g}"
+    return f"Can't tell {letter} from A: {ratio} ({within}), {trials}."
 
 
 def _percent(ratio: float) -> str:

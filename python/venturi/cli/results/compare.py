@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -140,6 +141,13 @@ def _print(comparison: Comparison) -> None:
         from venturi.terminal.comparison import comparison_screen
 
         show(*comparison_screen(comparison))
+        if len(comparison.differ_in) == 1:
+            workload = comparison.groups[0].label.split()[0]
+            (key,) = comparison.differ_in
+            next_step(
+                f"see if {key} matters with other settings, too",
+                f"venturi effect {shlex.quote(key)} --where workload={shlex.quote(workload)}",
+            )
     else:
         show(*render_comparison(comparison))
 

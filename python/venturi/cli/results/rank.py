@@ -11,7 +11,7 @@ import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json, where_option
-from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_whole, warn
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
@@ -275,7 +275,8 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
         for each in sets[:1] if is_first_screen() else sets:
             _print_set(ranked, each, ranked.alike.alpha)
         if is_first_screen():
-            show(*others[-1:], *(["; ".join(codes)] if codes else []))
+            show(*others[-1:])
+            show_whole(*([Paragraph("; ".join(codes), "dim")] if codes else []))
             return
         show("held equal: " + ", ".join(ranked.alike.equal))
     elif ranked.ranking is not None:
