@@ -154,8 +154,8 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     assert first["usd_per_hour"] == pytest.approx(4.20)
     assert answer["basis"] == "matched"  # they differ in more than disks and network
     assert answer["verdict"].startswith(
-        "Among 4 groups in matched settings, ETH SSD, IB SSD and IB SS2 are statistically "
-        "tied: any of these 3 may be cheapest; 1 is worse"
+        "Of 4 groups in matched settings, 3 are statistically tied for cheapest: ETH SSD, IB SSD "
+        "and IB SS2; 1 is worse"
     )
     assert (first["name"], first["ratio"], first["against"]) == ("ETH SSD", 1.0, ["ETH", "SSD"])
     crude = small.cost("lab-a", objective="cost", crude="1")

@@ -164,6 +164,8 @@ def choices_table(request: HardwareRequest, found: ClassAdvice) -> Table:
 def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
     """Sentences below the choices: assumptions of the figures, ties, the next measurement."""
     request, best = advice.request, found.ranked[0]
+    if found.choices is not None and found.choices.recommended is best:
+        yield from _why_recommended(found.choices.cheapest, best)
     if best.startup_s:
         yield f"Time and cost include {format_duration(best.startup_s)} to start the cluster."
     if request.limits:
@@ -178,6 +180,17 @@ def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
     if found.measure and found.undecided:
         yield measurement(found.measure[0], found.ranked)
     yield from best_elsewhere(found)
+
+
+def _why_recommended(cheapest: Option, best: Option) -> Iterator[str]:
+    """Yield why the recommended option isn't the cheapest one."""
+    if cheapest.usd is None or best.usd is None or best.nodes >= cheapest.nodes:
+        return
+    more = best.usd.value / cheapest.usd.value - 1
+    yield (
+        f"Recommended for its {best.nodes:,} machines instead of {cheapest.nodes:,}, at a cost "
+        + (f"{more:.0%} higher." if more >= 0.005 else "as low.")
+    )
 
 
 def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
@@ -349,7 +362,7 @@ def measurement(each: Measurement, ranked: Sequence[Option]) -> str:
     told = f"Measure the {name} rate of {each.instance_type} with `{each.how}`"
     known = f"now {_known(each.known)} MB/s"
     if not others:
-        return f"{told} ({known}): it makes the range narrower, but separates no tie alone."
+        return f"{told} ({known}): this narrows the range, but breaks no tie."
     more = f" and {len(others) - TIES_NAMED} more" if len(others) > TIES_NAMED else ""
     names = joined(others[:TIES_NAMED]) if not more else ", ".join(others[:TIES_NAMED])
     return f"{told} ({known}): it would separate {each.instance_type} from {names}{more}."

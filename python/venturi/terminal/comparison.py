@@ -45,7 +45,9 @@ def headline(comparison: Comparison, group: GroupResult, letter: str) -> str:
     trials = f"{first.summary.n} and {count_of(group.summary.n, 'trial')}"
     if verdict.ratio is None:
         return f"Can't tell {letter} from A: {verdict.reason}."
-    ratio = f"ratio {verdict.ratio:.3g}"
+    ratio = f"{letter} takes {verdict.ratio:.3g} times as long"
+    if comparison.metric != "elapsed_s":
+        ratio = f"{letter} has {verdict.ratio:.3g} times as much"
     if verdict.outcome in {ComparisonOutcome.LOWER, ComparisonOutcome.HIGHER} and (
         verdict.interval is not None
     ):
@@ -57,7 +59,7 @@ def headline(comparison: Comparison, group: GroupResult, letter: str) -> str:
         level = f"{100 * verdict.interval.level:.3g}% CI"
         return f"{letter} is {by} {word} than A ({level} {within}), {trials}."
     if verdict.interval is None:
-        return f"Can't tell {letter} from A ({ratio}): {verdict.reason}."
+        return f"Can't tell {letter} from A: {ratio}; {verdict.reason}."
     low, high = verdict.interval.low, verdict.interval.high
     within = f"{100 * verdict.interval.level:.3g}% CI {low:.3g} to {high:.3g}"
     return f"Can't tell {letter} from A: {ratio} ({within}), {trials}."

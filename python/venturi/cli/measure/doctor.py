@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
+_COUNTED = (("advice", "advised"), ("unknown", "unknown"), ("ok", "passed"))
 _FACTS = {
     "swap_total_bytes": "swap space in bytes",
     "swap_used_bytes": "swap in use",
@@ -196,7 +197,7 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
 
     counts = _counts(findings)
     problems = count_of(counts.pop("problem"), "problem")
-    others = (f"{count} {_WORDS.get(name, name)}" for name, count in counts.items())
+    others = [f"{counts[key]} {word}" for key, word in _COUNTED if counts[key] or key == "ok"]
     show(
         Paragraph(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold")
     )
@@ -206,8 +207,7 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
         for finding in ordered:
             show(*_lines(finding))
         return
-    passed = f"{count_of(counts[Severity.OK.value], 'check')} passed; see all"
-    next_step(passed, "venturi doctor --all")
+    next_step("see all checks", "venturi doctor --all")
     for finding in ordered:
         if finding.severity is not Severity.OK:
             show_whole(*_lines(finding))

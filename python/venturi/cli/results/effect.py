@@ -120,11 +120,16 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     if is_first_screen():
         judged, rest = _split(answer)
         show(_values(replace(answer, effects=judged)), *_part_lines(answer, one))
-        codes = "; ".join(f"{code}: {meaning}" for code, meaning in answer.explained.items())
+        texts = [str(value) for each in judged for value in each.value]
+        codes = "; ".join(
+            f"{code}: {meaning}"
+            for code, meaning in answer.explained.items()
+            if any(text.startswith(code.removesuffix("n")) for text in texts)
+        )
         show(*([Paragraph(codes, indent=2)] if codes else []))
         if rest:
-            names = ", ".join(named(answer.keys, each.value) for each in rest)
-            show(shorten_to(f"{count_of(len(rest), 'other value')}: {names}", SCREEN_WIDTH))
+            others = [named(answer.keys, each.value) for each in rest]
+            show(_fitted(f"{count_of(len(rest), 'other value')}: ", others))
         return
     show(_values(answer))
     unmatched = [each for each in answer.effects if not each.strata]
@@ -134,6 +139,16 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
+
+
+def _fitted(before: str, names: Sequence[str]) -> str:
+    """Return `before` with as many `names` as fit into a line, and how many are left."""
+    for shown in range(len(names), 0, -1):
+        rest = f" and {len(names) - shown} more" if shown < len(names) else ""
+        line = before + ", ".join(names[:shown]) + rest
+        if len(line) <= SCREEN_WIDTH:
+            return line
+    return shorten_to(before + names[0], SCREEN_WIDTH)
 
 
 def _next_command(answer: Effects, one: Effect, where: Sequence[str]) -> tuple[str, str]:
@@ -254,7 +269,7 @@ def _part_lines(answer: Effects, one: Effect) -> Iterator[Paragraph]:
         listed = [f"{shown(key, part.value)} {_ratio(part.ratio)}" for part in parts[:PARTS_NAMED]]
         if len(parts) > PARTS_NAMED:
             listed.append(f"and {len(parts) - PARTS_NAMED} more")
-        yield Paragraph(f"{named(answer.keys, one.value)} by {keys}: {', '.join(listed)}")
+        yield Paragraph(f"{named(answer.keys, one.value)} by {key}: {', '.join(listed)}")
 
 
 def _print_parts(answer: Effects, one: Effect) -> None:

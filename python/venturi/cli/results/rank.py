@@ -304,9 +304,12 @@ def _effect_command(
 
 
 def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
+    from venturi.results.ranking.ranking import Rank
+
     shown = each.places[: _FIRST_GROUPS if is_first_screen() else None]
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
     median = "median time, cost" if priced else "median time"
+    alone = sum(place.standing in {Rank.BEST, Rank.TIED} for place in each.places) == 1
     rows = []
     for place in shown:
         interval, medians = place.interval, ranked.medians[place.key]
@@ -322,7 +325,7 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
                 "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
                 "interval": "reference" if is_reference else within,
                 median: format_duration(medians.elapsed_s) + cost,
-                "standing": _standing(place),
+                "standing": _standing(place, alone=alone),
             }
         )
     made = table_of(
@@ -344,10 +347,12 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
         show(f"  and {len(each.places) - len(shown)} more")
 
 
-def _standing(place: MatchedRank) -> str:
+def _standing(place: MatchedRank, *, alone: bool) -> str:
+    """The best of several that tie is one of them; `alone` says that it's the only one."""
     from venturi.results.ranking.ranking import Rank
 
-    short = "tied" if place.standing is Rank.TIED else place.standing.value
+    ties = place.standing is Rank.TIED or (place.standing is Rank.BEST and not alone)
+    short = "tied" if ties else place.standing.value
     return short if is_first_screen() or not place.reason else f"{short}: {place.reason}"
 
 

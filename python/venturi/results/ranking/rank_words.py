@@ -20,6 +20,12 @@ _SUPERLATIVE = {
     Objective.COST_TIME: "lowest in cost x time",
     Objective.PARETO: "on the frontier of time and cost",
 }
+_TIED = {
+    Objective.TIME: "for fastest",
+    Objective.COST: "for cheapest",
+    Objective.COST_TIME: "for lowest in cost x time",
+    Objective.PARETO: "on the frontier of time and cost",
+}
 
 
 def sentences(ranked: TrialRanking) -> list[str]:
@@ -45,8 +51,9 @@ def _found(ranked: TrialRanking) -> list[str]:
     if len(ranked.alike.sets) > 1:
         apart = ranked.alike.apart or ranked.besides
         told.append(
-            f"{count_of(len(ranked.alike.sets), 'set')} of groups have no comparable trials: "
-            f"confounded by {_some(_fixable_first(apart))}{_fix(apart)}"
+            f"The groups form {count_of(len(ranked.alike.sets), 'set')} that can't be compared, "
+            f"because {_some(_fixable_first(apart))} also {'vary' if len(apart) > 1 else 'varies'}"
+            f"{_fix(apart)}"
         )
     return told + _linked_key_lines(ranked)
 
@@ -78,7 +85,7 @@ def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) ->
     tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
     worse = sum(place.standing is Rank.WORSE for place in each.places)
     unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
-    where = f"Among {len(each.places)} groups in matched settings"
+    where = f"Of {len(each.places)} groups in matched settings"
     if not best:
         return f"{where}: cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
     few = "too few matched settings to tell"
@@ -121,8 +128,7 @@ def _result_sentence(
     """`counts` are of groups that are worse, and of those of which too little is known (`few`)."""
     top, (worse, unknown) = [*best, *tied], counts
     if tied:
-        said = f"{_some(top)} are statistically tied: "
-        said += f"any of these {len(top)} may be {_SUPERLATIVE[objective]}"
+        said = f"{len(top)} are statistically tied {_TIED[objective]}: {_some(top)}"
     else:
         said = f"{_some(top)} {'is' if len(top) == 1 else 'are'} {_SUPERLATIVE[objective]}"
     if worse:
