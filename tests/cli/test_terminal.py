@@ -69,7 +69,7 @@ def test_ls_has_a_line_for_each_imported_trial(settings: Settings, make_trial: M
 
 
 def test_a_column_that_is_not_shown_is_not_explained(settings: Settings) -> None:
-    advise = ("advise", "hardware", "--sort", "10TB", "--limit", "3")
+    advise = ("advise", "hardware", "--sort", "10TB", "--limit", "3", "--all")
     shown = " ".join(on_terminal(settings, *advise))
     assert 'columns left out at this width: narrowest, known, ties, "price of"' in shown
     assert "? if another may be" not in shown
@@ -141,6 +141,7 @@ def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(
         "ec2-2014",
         "--catalog",
         str(own),
+        "--all",
     )
     header = next(line for line in shown if line.lstrip().startswith("#"))
     assert header.split() == ["#", "type", "nodes", "time", "cost", "narrowest"]
