@@ -63,7 +63,7 @@ def test_import_and_show_answer_on_one_screen(
         (("results/aloja-minerva/trials.csv",), "venturi effect "),
         (
             ("table", "cases/other-suites/own-trials.csv", "--column", "elapsed_s=seconds"),
-            "venturi effect nodes",
+            "venturi effect disk",
         ),
         (("spark/4.3.0/join.log", "spark/4.3.0/spill.log"), "venturi compare "),
         (("spark/4.3.0/eventlog_v2_local-1795206808966",), "venturi show "),

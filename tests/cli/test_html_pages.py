@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from venturi.cli.main import cli
 from venturi.core.errors import VenturiError
-from venturi.core.units import format_usd
 
 ADVISE = ["advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014"]
 VERBS = {
@@ -103,15 +102,25 @@ def test_the_page_knows_the_paper_s_three_costs(tmp_path: Path) -> None:
         "ec2-2014",
         "--exchange",
         "all",
+        "--objective",
+        "cheapest",
+        "--startup",
+        "0s",
+        "--core-s-per-gb",
+        "0",
+        "--assume",
+        "fill=100%",
         "--html",
         str(page),
     )
     twins = re.search(r'id="twins">(.*?)</script>', page.read_text("utf-8"))
     assert twins
-    told = {
-        format_usd(value)
+    costs = [
+        value
         for row in json.loads(twins[1])["/api/advice"]["bars"]
         for value in row["usd"].values()
         if isinstance(value, float)
-    }
-    assert {"$218.00", "$282.80", "$324.52", "$361.76", "$28.04"} <= told
+    ]
+    for usd in (218.00, 282.80, 324.52, 361.76, 28.04):
+        # The page also counts nodes that fail, which the paper's equations don't.
+        assert min(abs(cost / usd - 1) for cost in costs) < 0.02, usd

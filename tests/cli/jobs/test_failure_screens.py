@@ -87,19 +87,19 @@ def screen(log: Path, tmp_path: Path) -> tuple[str, str]:
         (
             "executor-killed",
             "succeeded",
-            ["executor 1 on host2 was lost", "was killed (signal 9)", "the kernel log"],
+            ["Executor 1 on host2 was lost", "was killed (signal 9)", "the kernel log"],
         ),
         (
             "executor-heap",
             "succeeded",
-            ["Lost executor: saves about", "executor 4 on host2", "the JVM ran out of heap memory"],
+            ["Lost executor: saves about", "Executor 4 on host2", "the JVM ran out of heap memory"],
         ),
         (
             "decommission",
             "succeeded",
             [
                 "Executors decommissioned or preempted",
-                "executor 0 on host1 left after 14.8 s",
+                "Executor 0 on host1 left after 14.8 s",
                 "and with it 2 attempts of 29.0 s",
                 "spark.executor.decommission.forceKillTimeout",
             ],

@@ -251,7 +251,7 @@ def test_import_tells_what_it_refuses(
     (tmp_path / "b.zip").write_text("nothing")
     damaged = venturi("import", tmp_path / "b.zip", "--json")
     assert damaged.status == 1
-    assert json.loads(damaged.stdout)["error"]["code"] == "VEN-EXCHANGE-FORMAT"
+    assert json.loads(damaged.stdout)["error"]["code"] == "VEN-IMPORT-FORMAT"
 
 
 def test_an_unusable_home_is_an_error(settings: Settings) -> None:

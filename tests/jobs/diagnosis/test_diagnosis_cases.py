@@ -28,15 +28,9 @@ def findings(name: str) -> tuple[Finding, ...]:
     return of_account(read(Log(path, (path,)))).findings
 
 
-@pytest.mark.parametrize("name", ["explode", "nested-loop", "to-pandas"])
+@pytest.mark.parametrize("name", ["explode", "nested-loop", "stream-state-partitions", "to-pandas"])
 def test_without_the_cause_nothing_is_found(name: str) -> None:
     assert findings(f"{name}/fixed.zstd") == ()
-
-
-def test_a_stream_with_few_state_partitions_still_has_small_batches() -> None:
-    (only,) = findings("stream-state-partitions/fixed.zstd")
-    assert only.rule == "small-batches"
-    assert "5,000 rows on average. 56% of their time" in only.says
 
 
 def test_explode() -> None:

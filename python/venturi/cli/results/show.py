@@ -126,10 +126,7 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
         if trial.state is State.INTERRUPTED:
             next_step("if the job has ended since, import its log again", "venturi import LOG")
         elif job.diagnosis.findings or trial.state is State.FAILED:
-            next_step(
-                "apply the fix, run again, import the new log, then",
-                f"venturi compare --why {id_} NEW_ID",
-            )
+            next_step("fix it, run again, import, then", f"venturi compare --why {id_} NEW_ID")
         else:
             next_step("see if more or fewer cores would help", f"venturi show {id_} --slots")
     else:

@@ -31,7 +31,7 @@ class FailureMeaning:
     confidence: str
     example: str
     source: str
-    remedy_of: Mapping[str, str] = field(default_factory=dict)
+    remedy_of: Mapping[str, str] = field(default_factory=dict, hash=False)
     only: str | None = None
 
     @property

@@ -51,6 +51,7 @@ def missing_of_queries(queries: Rows, jobs: Rows, *, ended: bool, streams: bool)
 
     In an application that `ended`, a query did so after its jobs, unless these were stopped. One
     without jobs did so before the next query, except for those around the batches of `streams`.
+    In one that didn't end, such a query may have ended or not.
     """
     of_queries: dict[int, list[Mapping[str, Any]]] = {}
     for job in jobs.values():
@@ -65,9 +66,12 @@ def missing_of_queries(queries: Rows, jobs: Rows, *, ended: bool, streams: bool)
     for id_, query in queries.items():
         own = of_queries.get(id_, ())
         proven = bool(own) or (id_ < last and not streams and not stopped)
-        if ended and "ended_ms" not in query and not any(map(_stopped, own)):
-            n_ends += proven or "submitted_ms" not in query
-            query["outcome"] = None
+        if "ended_ms" not in query and not any(map(_stopped, own)):
+            if ended:
+                n_ends += proven or "submitted_ms" not in query
+                query["outcome"] = None
+            elif proven:
+                query["outcome"] = None  # it ended, or goes on in the driver
     n_starts = sum("submitted_ms" not in each for each in queries.values())
     return {"query start": n_starts, "query end": n_ends}
 
