@@ -171,9 +171,10 @@ function Options({ page }: { page: AdvicePage }) {
         <figcaption>
           <p>
             Each mark is a number of nodes of one type. Whiskers show the bounds from the known
-            ranges of the inputs. An option is on the frontier if no other is both faster and
-            cheaper. Where ranges overlap, that's unknown (can't tell). The line is the chosen type
-            with other numbers of nodes, start-up included.
+            ranges of the inputs; on a crowded chart only those of the chosen option. An option is
+            on the frontier if no other is both faster and cheaper. Where ranges overlap, that's
+            unknown (can't tell). The line is the chosen type with other numbers of nodes, start-up
+            included.
             {asked && " A deadline or budget far from every option isn't drawn."}
           </p>
         </figcaption>

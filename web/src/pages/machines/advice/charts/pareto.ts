@@ -38,6 +38,8 @@ const ARROW_PX = 18;
 const COST_LOG_RANGE = 5;
 /** With more options than this the beaten ones are small and show no ranges. */
 const CROWD = 40;
+/** With more than this on the frontier, only the chosen one shows its ranges. */
+const CROWDED_FRONTIER = 20;
 
 /** The options of which a cost is known. */
 const knownOf = (rows: readonly OptionRow[]): Known[] =>
@@ -59,6 +61,7 @@ const near = (value: number | null | undefined, values: number[]): number[] =>
 
 function pointsOf(known: Known[], plot: Plot, seconds: number): Point[] {
   const everywhere = known.length <= CROWD;
+  const named = known.filter((option) => rank(option) > 0).length <= CROWDED_FRONTIER;
   return [...known]
     .sort((a, b) => rank(a) - rank(b))
     .map((option) => {
@@ -67,7 +70,7 @@ function pointsOf(known: Known[], plot: Plot, seconds: number): Point[] {
       const right = least ? x + ARROW_PX : plot.x(time.high / seconds);
       const top = least ? y - ARROW_PX : plot.y(cost.high);
       const whiskers: Point["whiskers"] =
-        everywhere || rank(option) > 0
+        option.chosen || everywhere || (named && rank(option) > 0)
           ? [
               [plot.x(time.low / seconds), y, right, y],
               [x, plot.y(cost.low), x, top],
@@ -196,8 +199,11 @@ function labels(points: Point[], taken: Box[], frame: Box, view: View): Shape[] 
     })),
   );
   const shapes: Shape[] = [];
+  const done = new Set<string>();
   for (const { option, x, y } of [...points].reverse()) {
     const { instance_type: type, nodes } = option;
+    if (done.has(type)) continue;
+    done.add(type);
     const text = `${repeated.has(type) ? `${nodes} × ` : ""}${type}`;
     const width = textWidth(text, LABEL_PX) + 4;
     const places = [
