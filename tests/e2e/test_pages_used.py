@@ -228,10 +228,10 @@ def test_a_token_opens_the_door_and_is_kept_nowhere(scene: Finding) -> None:
 
 @scenes("starter")
 def test_an_empty_repository_shows_something_real_in_ten_seconds(scene: Finding) -> None:
-    assert "Nothing is recorded here yet" in scene["before"]
+    assert "Three ways to begin" in scene["before"]
     assert scene["elapsed_ms"] < 10_000  # the promise itself
     assert scene["status"]["starter_present"] is True
     assert scene["said"] == f"{scene['status']['trials']} trials imported"
     assert scene["dots"] == len(scene["table"]) - 1 == 8
-    assert "Nothing is recorded" not in scene["after"]
+    assert "Three ways to begin" not in scene["after"]
     assert report_samples.STORABLE not in scene["after"]

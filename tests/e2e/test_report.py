@@ -57,9 +57,9 @@ def lost_bytes() -> ReportData:
 def unpriced() -> AdvicePage:
     """Advice with one option, of which no price is known."""
     page = advice_page_samples.advice()
-    missing = {"metered_usd": "no price", "billed_usd": "none"}
+    missing = {"cost_usd": "no price", "metered_usd": "no price", "billed_usd": "none"}
     option = advice_page_samples.altered(
-        page.options[0], metered_usd=None, billed_usd=None, missing=missing
+        page.options[0], cost_usd=None, metered_usd=None, billed_usd=None, missing=missing
     )
     return replace(page, options=(option,))
 

@@ -219,8 +219,13 @@ class Case:
         for stage in self.stages:
             plan = self.line.schedules.get(stage.key)
             here = np.isin(self.ran(stage.key)[0], vain)
-            if plan is not None and here.any():
-                saved_s += self.at_most_s(stage.key, plan.whole_s - plan.without_s(here))
+            if plan is None or not here.any():
+                continue
+            spared_s = plan.whole_s - plan.without_s(here)
+            if stage.key in self.line.gaps.stages:  # missing attempts would leave no idle slots
+                elapsed_s = self.line.tasks.times.elapsed_s[self.ran(stage.key)[0][here]]
+                spared_s = min(spared_s, float(np.nansum(elapsed_s)) / (stage.slots or 1))
+            saved_s += self.at_most_s(stage.key, spared_s)
         return saved_s
 
     def merged_s(self, key: Key, work_s: Seconds, n_tasks: int) -> float:

@@ -108,9 +108,12 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
         if rests_on == "application":
             continue
         every = list(search(case))
-        if rests_on == "stage":
-            every = [hit for hit in every if _slots_known(certain, hit)]
-        hits = [hit for hit in every if not (rules[id_].needs_plan and _lacks_plan(line, hit))]
+        hits = [
+            hit
+            for hit in every
+            if (rests_on != "stage" or _slots_known(certain, hit))
+            and not (rules[id_].needs_plan and _lacks_plan(line, hit))
+        ]
         whole = len(hits) == len(every)
         hits = [hit for hit in hits if hit.saves_s > 0 or hit.spares is not None]
         if not hits:
@@ -158,7 +161,9 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     replayed_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
     saving = calibration().saving(rule.id, replayed_s, elapsed_s, bound=rule.bound)
     where = [place for hit in hits for place in hit.where]
-    partial = not whole or _is_partial(line, where)
+    gaps = line.gaps  # stages that aren't known may have the same cause
+    hidden = bool(gaps.n_jobs or gaps.n_stages or (gaps.dropped or {}).get("job start"))
+    partial = hidden or not whole or _is_partial(line, where)
     return Finding(
         rule=rule.id,
         title=rule.title,
