@@ -15,8 +15,8 @@ from venturi.machines.cost.job import Job
 STARTUP_S, STARTUP_RANGE_S = 210.0, (90.0, 600.0)
 # 8 % of a cloud's servers have a hardware incident within a year (Vishwanath, Nagappan 2010).
 FAILURES_PER_NODE_HOUR = 0.08 / 8766
-# Core-seconds for each GB sorted, both passes. Tencent's sort of 2016 needed at most 1.
 FILLED_SHARE = 0.9  # of local disks: file systems and stragglers need the rest
+# Core-seconds for each GB sorted, both passes. Tencent's sort of 2016 needed at most 1.
 SORT_CORE_S_PER_GB, CORE_S_RANGE = 4.0, (0.25, 3.0)
 
 
