@@ -215,7 +215,11 @@ function Jobs({ jobs: { sentence, jobs } }: { jobs: Told["jobs"] }) {
   const rows = jobs.map((job): Cell[] => [
     {
       value: job.name,
-      show: exported ? job.name : <Link href={PAGES.trial.path.replace("{id}", job.id)}>{job.name}</Link>,
+      show: exported ? (
+        job.name
+      ) : (
+        <Link href={PAGES.trial.path.replace("{id}", job.id)}>{job.name}</Link>
+      ),
     },
     job.engine,
     job.started_at && { value: job.started_at, show: moment(job.started_at) },
