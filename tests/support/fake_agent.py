@@ -78,13 +78,16 @@ def misbehave() -> None:
 
 
 def hang() -> None:
-    """Works until it is interrupted, then cleans up as the real agent does."""
+    """Works until it is interrupted or its parent ends, then cleans up as the real agent does."""
+    parent = os.getppid()
     marker = Path(os.environ["FAKE_MARKER"])
     signal.signal(signal.SIGINT, lambda *_: (marker.unlink(), sys.exit(130)))
     marker.write_text("temporary")
     emit("progress", phase="hang", done=1, total=None, unit="bytes", elapsed_s=0.1)
-    while True:
+    while os.getppid() == parent:
         time.sleep(0.05)
+    marker.unlink()
+    sys.exit(130)
 
 
 def checksum(data: bytes, size: int) -> str:
