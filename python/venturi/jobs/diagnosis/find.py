@@ -148,6 +148,9 @@ def _cost(finding: Finding) -> tuple[float, float]:
     return finding.saving_s, 0.0 if finding.spares is None else finding.spares.share
 
 
+_STARTS = {"job start", "query start", "stage start"}
+
+
 def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: bool) -> Finding:
     """Merges a rule's hits; the message describes the costliest one."""
     line = case.line
@@ -162,7 +165,7 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     saving = calibration().saving(rule.id, replayed_s, elapsed_s, bound=rule.bound)
     where = [place for hit in hits for place in hit.where]
     gaps = line.gaps  # stages that aren't known may have the same cause
-    hidden = bool(gaps.n_jobs or gaps.n_stages or (gaps.dropped or {}).get("job start"))
+    hidden = bool(gaps.n_jobs or gaps.n_stages or _STARTS & (gaps.dropped or {}).keys())
     partial = hidden or not whole or _is_partial(line, where)
     return Finding(
         rule=rule.id,
