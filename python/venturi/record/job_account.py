@@ -169,10 +169,12 @@ class JobAccount:
 
     @property
     def outcome_unknown(self) -> bool:
-        """Whether the application ended, and the event that says how is missing."""
-        dropped = self.reading.dropped
-        ended = self.application.end_recorded or dropped.get("application end")
-        return bool(self.application.outcome == "unfinished" and ended and any(dropped.values()))
+        """Whether the application ended, and the event that says how is missing.
+
+        SparkContext.stop() ends open jobs, so an end with an open job lacks the job's end.
+        """
+        ended = self.application.end_recorded or self.reading.dropped.get("application end")
+        return bool(self.application.outcome == "unfinished" and ended)
 
     @property
     def began_s(self) -> float | None:
