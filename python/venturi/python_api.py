@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,8 +24,8 @@ from venturi.record.query.checks import conditions_for, require_keys
 from venturi.record.query.conditions import refused
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
-from venturi.record.query.paging import pages, records_of
-from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.query.paging import stored_trials
+from venturi.record.query.selection import Query
 from venturi.record.query.trial_columns import BELONGING, check_settings
 from venturi.record.query.trial_table import TrialTable, sample_table, trial_table
 from venturi.record.repeat_group import repeat_group
@@ -32,7 +33,6 @@ from venturi.record.store.closing import Closing
 from venturi.record.store.repository import TrialRepository as _Repository
 from venturi.record.store.tables import text_of
 from venturi.record.trial import Scalar, Trial
-from venturi.record.trial_json import stored_trial
 from venturi.results.compare.repeat_groups import Comparison, compare_groups
 from venturi.results.ranking.rank_trials import (
     Prices,
@@ -116,12 +116,7 @@ class Trials(Rows):
 
     def __iter__(self) -> Iterator[Trial]:
         """The whole records, read in batches."""
-        left = self._limit
-        for page in pages(self._repository, replace(self._query, limit=PAGE_ROWS_MAX)):
-            for record in records_of(self._repository, page)[:left]:
-                yield stored_trial(record)
-            if left is not None and (left := left - len(page.rows)) <= 0:
-                return
+        yield from islice(stored_trials(self._repository, self._query), self._limit)
 
     def __repr__(self) -> str:
         without = f", {self.excluded:,} left out by exclusions" if self.excluded else ""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from venturi.core.wording import count_of
-from venturi.results.compare.gate import BenchmarkResult, Gate, change
-from venturi.results.compare.regression import Slowdown
+from venturi.results.compare.gate import BenchmarkResult, Gate
+from venturi.results.compare.regression import Slowdown, change
 from venturi.terminal.table import Paragraph, Table, table_of
 
 ROWS_MAX = 12

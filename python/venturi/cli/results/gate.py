@@ -101,16 +101,10 @@ def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> Ex
 
 def _trials(repository: TrialRepository, conditions: Sequence[Condition]) -> list[Trial]:
     """The trials that meet all conditions, newest first, without excluded ones."""
-    from venturi.record.query.paging import pages, records_of
-    from venturi.record.query.selection import PAGE_ROWS_MAX, Query
-    from venturi.record.trial_json import stored_trial
+    from venturi.record.query.paging import stored_trials
+    from venturi.record.query.selection import Query
 
-    query = Query(tuple(conditions), limit=PAGE_ROWS_MAX)
-    return [
-        stored_trial(record)
-        for page in pages(repository, query)
-        for record in records_of(repository, page)
-    ]
+    return list(stored_trials(repository, Query(tuple(conditions))))
 
 
 def _latest_others(

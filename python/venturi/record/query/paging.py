@@ -13,7 +13,14 @@ import sqlalchemy as sa
 from venturi.core.errors import VenturiError
 from venturi.record.query.conditions import COLUMNS, Condition
 from venturi.record.query.cursor import after, make_cursor, open_cursor
-from venturi.record.query.selection import Query, covering, rules_of, source_of, where
+from venturi.record.query.selection import (
+    PAGE_ROWS_MAX,
+    Query,
+    covering,
+    rules_of,
+    source_of,
+    where,
+)
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, shown_moment
 from venturi.record.trial import Scalar, Trial
@@ -167,3 +174,9 @@ def _settings(text: str) -> Mapping[str, Scalar]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def stored_trials(repository: TrialRepository, query: Query) -> Iterator[Trial]:
+    """The whole trials of `query` in its order, read in batches, without those left out."""
+    for page in pages(repository, replace(query, limit=PAGE_ROWS_MAX)):
+        yield from map(stored_trial, records_of(repository, page))

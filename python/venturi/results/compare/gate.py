@@ -15,10 +15,16 @@ from statistics import NormalDist, variance
 
 from venturi.core.errors import UsageError
 from venturi.core.statistics.stats import ALPHA
-from venturi.core.statistics.two_groups import compare_samples, least_p
+from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p
 from venturi.record.trial import Trial
 from venturi.results.compare.names import name_groups, settings_of
-from venturi.results.compare.regression import Slowdown, outcome_within
+from venturi.results.compare.regression import (
+    Slowdown,
+    change,
+    not_counted,
+    outcome_within,
+    require_speed,
+)
 from venturi.results.compare.repeat_groups import GroupValues, is_rate, read_group
 
 POWER = 0.8
@@ -143,19 +149,16 @@ def gate(
         key: (_latest(before[key], metric, last), read_group(after.get(key, ()), metric))
         for key in keys
     }
-    _require_speed(metric, read.values())
-    level_of = _holm({key: (_times(a), _times(b)) for key, (a, b) in read.items()}, limit)
+    for unit in {each.unit for pair in read.values() for each in pair}:
+        if unit is not None:
+            require_speed(metric, unit)
+    verdicts = _holm({key: (_times(a), _times(b)) for key, (a, b) in read.items()}, limit)
     return Gate(
         metric,
         limit,
-        tuple(_result(key, names[key], read[key], limit, level_of[key]) for key in keys),
+        tuple(_result(key, names[key], read[key], limit, verdicts[key]) for key in keys),
         tuple(names[key] for key in new),
     )
-
-
-def change(factor: float) -> str:
-    """`factor` as a signed change: 1.052 is +5.2%."""
-    return f"{100 * (factor - 1):+.3g}%"
 
 
 def _by_group(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
@@ -176,54 +179,43 @@ def _latest(trials: Sequence[Trial], metric: str, last: int | None) -> GroupValu
     return GroupValues(found.values[:last], found.unit, found.left_out)
 
 
-def _require_speed(metric: str, read: Iterable[tuple[GroupValues, GroupValues]]) -> None:
-    units = {each.unit for pair in read for each in pair if each.unit is not None}
-    if wrong := sorted(unit for unit in units if unit != "s" and not is_rate(unit)):
-        raise UsageError(
-            "VEN-COMPARE-GROUPS",
-            f"{metric} in {wrong[0]} is neither a time nor a rate, so it can't show a slowdown",
-            where={"metric": metric},
-            hint="choose a metric in s or in a unit per second",
-        )
-
-
 def _times(group: GroupValues) -> list[float]:
     """The values as times: the inverse of a rate."""
     rate = group.unit is not None and is_rate(group.unit)
     return [1 / value for value in group.values if value > 0] if rate else group.values
 
 
-def _holm(times: Mapping[str, tuple[list[float], list[float]]], limit: float) -> dict[str, float]:
-    """The two-sided level of each benchmark's interval: one-sided, they share `ALPHA` by Holm.
+def _holm(times: Mapping[str, tuple[list[float], list[float]]], limit: float) -> dict[str, Verdict]:
+    """The verdict on each benchmark, at a level by which, one-sided, they share `ALPHA` by Holm.
 
     A benchmark that is slower leaves its part to the others.
     """
-    left, level_of = dict(times), dict.fromkeys(times, 2 * ALPHA)
+    left, verdicts = dict(times), dict[str, Verdict]()
     while left:
         alpha = min(2 * ALPHA / len(left), 1 - 1e-9)
-        level_of |= dict.fromkeys(left, alpha)
-        slower = [
-            key
-            for key, (a, b) in left.items()
-            if (ends := compare_samples(a, b, alpha).interval) is not None and ends.low > limit
-        ]
-        if not slower:
+        verdicts |= {key: compare_samples(a, b, alpha) for key, (a, b) in left.items()}
+        rest = {
+            key: pair
+            for key, pair in left.items()
+            if (ends := verdicts[key].interval) is None or ends.low <= limit
+        }
+        if len(rest) == len(left):
             break
-        left = {key: pair for key, pair in left.items() if key not in slower}
-    return level_of
+        left = rest
+    return verdicts
 
 
 def _result(
-    key: str, name: str, pair: tuple[GroupValues, GroupValues], limit: float, alpha: float
+    key: str, name: str, pair: tuple[GroupValues, GroupValues], limit: float, verdict: Verdict
 ) -> BenchmarkResult:
     before, after = pair
     a, b = _times(before), _times(after)
-    verdict = compare_samples(a, b, alpha)
+    alpha = verdict.alpha
     ends = None if verdict.interval is None else (verdict.interval.low, verdict.interval.high)
     outcome = outcome_within(ends, limit)
     # An interval says more than the reason that a test gives with it.
     reason = verdict.reason if ends is None else None
-    failed = {why: n for why, n in after.left_out.items() if why != "warm-up"}
+    failed = {why: n for why, n in sorted(after.left_out.items()) if why != "warm-up"}
     if not b or not a:
         side, lost = ("candidate", after.left_out) if a else ("baseline", before.left_out)
         outcome = Slowdown.NO_RESULT
@@ -232,7 +224,7 @@ def _result(
     elif failed and outcome is Slowdown.NOT_SLOWER:
         # The slowest trials may be the ones that failed.
         outcome = Slowdown.CANNOT_TELL
-        reason = f"{', '.join(f'{n} {why}' for why, n in sorted(failed.items()))} do not count"
+        reason = not_counted(failed)
     spread = _spread(a, b)
     undecided = outcome is Slowdown.CANNOT_TELL and verdict.ratio is not None
     low, high = ends or (None, None)

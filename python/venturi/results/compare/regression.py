@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,13 +41,7 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate,
     and of a group without values: a trial that did not run must not pass for fast.
     """
-    if comparison.unit != "s" and not is_rate(comparison.unit):
-        raise UsageError(
-            "VEN-COMPARE-GROUPS",
-            f"{comparison.metric} is neither a time nor a rate, so it can't show a slowdown",
-            where={"metric": comparison.metric, "unit": comparison.unit},
-            hint="choose a metric in s or in a unit per second",
-        )
+    require_speed(comparison.metric, comparison.unit)
     for group in comparison.groups:
         if not group.values:
             raise VenturiError(
@@ -79,19 +74,19 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     if outcome is Slowdown.NOT_SLOWER and failed:
         # The slowest trials may be the ones that failed.
         outcome = Slowdown.CANNOT_TELL
-        why = f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
+        why = not_counted(failed)
     elif (
         interval is not None
         and ends is not None
         and (outcome is not Slowdown.CANNOT_TELL or not why)
     ):
-        why = f"its time differs by {_change(ends[0])} to {_change(ends[1])} ({interval.percent})"
+        why = f"its time differs by {change(ends[0])} to {change(ends[1])} ({interval.percent})"
     said = {
         Slowdown.SLOWER: f"{group.group_key} is slower than {first}",
         Slowdown.NOT_SLOWER: f"{group.group_key} is not slower than {first}",
         Slowdown.CANNOT_TELL: f"cannot tell whether {group.group_key} is slower than {first}",
     }
-    sentence = f"{said[outcome]} by more than {_change(limit)[1:]}: {why}"
+    sentence = f"{said[outcome]} by more than {change(limit)[1:]}: {why}"
     low, high = ends or (None, None)
     return Decision(group.group_key, outcome, factor, low, high, sentence)
 
@@ -105,5 +100,22 @@ def outcome_within(ends: tuple[float, float] | None, limit: float) -> Slowdown:
     return Slowdown.NOT_SLOWER if ends[1] <= limit else Slowdown.CANNOT_TELL
 
 
-def _change(factor: float) -> str:
+def change(factor: float) -> str:
+    """`factor` as a signed change: 1.052 is +5.2%."""
     return f"{100 * (factor - 1):+.3g}%"
+
+
+def require_speed(metric: str, unit: str) -> None:
+    """VEN-COMPARE-GROUPS for a metric that is neither a time nor a rate."""
+    if unit != "s" and not is_rate(unit):
+        raise UsageError(
+            "VEN-COMPARE-GROUPS",
+            f"{metric} is neither a time nor a rate, so it can't show a slowdown",
+            where={"metric": metric, "unit": unit},
+            hint="choose a metric in s or in a unit per second",
+        )
+
+
+def not_counted(failed: Mapping[str, int]) -> str:
+    """Why a group that isn't slower can't be called so: its trials that `failed`, by kind."""
+    return f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
