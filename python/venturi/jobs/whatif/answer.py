@@ -13,7 +13,6 @@ from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR
 from venturi.core.wording import joined
 from venturi.jobs.stages.memory import heap_bytes, is_local
-from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.stages.stage import label_of
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.whatif.changes import MEMORY, JobChanges, codec_change
@@ -216,7 +215,7 @@ class RecordedJob:
     def _baselines(self, slots: int) -> dict[str, float]:
         assert self.line.elapsed_s is not None
         elapsed_s = self.line.elapsed_s
-        serial_s = without_stage_s(list(self.line.spans.values()), elapsed_s)
+        serial_s = self.demand.serial_s
         return {
             REPLAY: self.demand.replayed_s(slots),
             AMDAHL: serial_s + (elapsed_s - serial_s) * self.setup.slots / slots,
@@ -303,7 +302,7 @@ def _cost(setup: Setup, time_s: Bounds) -> tuple[Bounds | None, str]:
 
 def _limits(model: JobModel, effects: StageEffects, target: Setup) -> dict[str, float]:
     """Shares of the time by bottleneck, the largest first; the driver's is one."""
-    shares = {DRIVER: model.serial_s}
+    shares = {DRIVER: model.demand.serial_s}
     limits = model.limits(effects, target)
     # Of stages that overlap, each takes its part of the slots.
     for limit, alone_s, task_s in zip(limits, effects.stage_s, effects.task_s, strict=True):

@@ -24,6 +24,7 @@ from venturi.jobs.stages.causes import (
     Seconds,
     bytes_spilled,
 )
+from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.stages.timeline import Key, Timeline
 from venturi.jobs.whatif.slot_simulation import SlotSimulation, StageTasks
 
@@ -128,6 +129,12 @@ class JobDemand:
         """The sums over the recorded tasks."""
         n = int(self.starts[-1])
         return sums_of(self, self.starts, np.arange(n), np.ones(n))
+
+    @cached_property
+    def serial_s(self) -> float:
+        """The recorded time without an active stage."""
+        assert self.line.elapsed_s is not None
+        return without_stage_s(list(self.line.spans.values()), self.line.elapsed_s)
 
     def time_size(self, rows: npt.NDArray[np.intp], size: Floats) -> Floats:
         """How many times as long tasks take with `size` times the data of attempts `rows`."""

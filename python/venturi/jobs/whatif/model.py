@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from venturi.jobs.stages.causes import Floats
-from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.whatif.demand import (
     CPU,
     DISK,
@@ -91,7 +90,6 @@ class JobModel:
         self.demand, self.plan = job.demand, job.plan
         assert self.demand.line.elapsed_s is not None
         self.elapsed_s = self.demand.line.elapsed_s
-        self.serial_s = without_stage_s(list(self.demand.line.spans.values()), self.elapsed_s)
 
     @cached_property
     def _before(self) -> TaskSums:
@@ -188,7 +186,7 @@ class JobModel:
         work_s = np.bincount(groups, task_s / setup.slots, minlength=1)
         longest_s = np.zeros(len(work_s))
         np.maximum.at(longest_s, groups, stage_s)
-        return self.serial_s + float(np.maximum(work_s, longest_s).sum())
+        return self.demand.serial_s + float(np.maximum(work_s, longest_s).sum())
 
     @cached_property
     def _groups(self) -> Any:
