@@ -46,7 +46,7 @@ _MOST_TARGETS = 6
 @click.option(
     "--executors",
     metavar="N|A..B",
-    help="Number of executors, or a range of which powers of two are tried.",
+    help="Number of executors, or a range; powers of two within it are tried.",
 )
 @click.option("--cores-per-executor", type=click.IntRange(1), help="Cores of each executor.")
 @click.option(
@@ -72,7 +72,11 @@ _MOST_TARGETS = 6
     help="How to rank the types of a catalog.",
 )
 @click.option(
-    "--deadline", "deadline_s", metavar="TIME", type=DURATION, help="Rank only what is in time."
+    "--deadline",
+    "deadline_s",
+    metavar="TIME",
+    type=DURATION,
+    help="Rank only machines that meet this deadline.",
 )
 @click.option(
     "--validate",

@@ -175,7 +175,7 @@ def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | No
         if BURST in path.note:
             sustained = min(1.0, (instance_type.number("vcpus") or SUSTAINED) / SUSTAINED)
         note = f"the machine's path to volumes, {mb_per_s:,.0f} MB/s"
-        note += f", of which {sustained:.0%} is sustained" if sustained < 1 else ""
+        note += f" ({sustained:.0%} sustained)" if sustained < 1 else ""
         ways.append((mb_per_s * sustained, path, note))
     if not ways:
         return None

@@ -20,7 +20,7 @@ from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.streams import head, is_packed
 
 OWN_TABLE = "table"
-"""The format of which the user may name the columns."""
+"""Users may name the columns of this format."""
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
 _OTHER_REPORTS = re.compile(
@@ -141,7 +141,7 @@ def formats_like(path: Path) -> list[Format]:
 
 
 def may_be(format: Format, path: Path) -> bool:
-    """Whether `path` begins like `format`, or is a damaged log of which nothing can be read."""
+    """Whether `path` begins like `format`, or is a damaged log without readable text."""
     lost = format.kind is FormatKind.LOG and path.stat().st_size and not _beginning(path)
     return bool(lost) or format in formats_like(path)
 

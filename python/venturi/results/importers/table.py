@@ -202,7 +202,7 @@ _ALSO = {
     "exit_code": ("exit status", "return code", "rc"),
     "repetition": ("run", "iteration", "rep"),
 }
-"""Words for fields in tables, besides those of the vocabulary."""
+"""Further words for fields in tables."""
 
 
 def _guessed(lines: Sequence[str]) -> dict[str, tuple[str, float | None]]:

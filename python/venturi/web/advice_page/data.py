@@ -47,7 +47,7 @@ class AdvicePage:
     """Recommended machines: type, number, cost, and how certain that is.
 
     `reasons` are further sentences of the answer. `deadline_s` and `budget_usd` become lines in the
-    chart; they are None if you gave none. `curve`: the recommended type by number of nodes.
+    chart; None if not given. `curve`: the recommended type by number of nodes.
     """
 
     title: str
