@@ -1,5 +1,6 @@
 //! Who records: we through tracefs, or perf where that is refused.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,7 +100,8 @@ impl Recorder {
     }
 }
 
-/// A recording by perf, where tracefs `refused`; if that does not record either, the refusal, and why.
+/// Starts a recording by perf after tracefs `refused`. If perf fails too, the error is the refusal
+/// with perf's message; a folder in use or a full disk is an error of its own.
 fn by_perf(
     plan: &Plan,
     refused: TraceError,
@@ -108,6 +110,12 @@ fn by_perf(
     match (ByPerf::start(plan, refused.to_string(), stopped), refused) {
         (Ok(Some(perf)), _) => Ok(perf),
         (Err(error @ (TraceError::Occupied { .. } | TraceError::Interrupted)), _) => Err(error),
+        // More rights wouldn't help against a full disk.
+        (Err(TraceError::Write { path, reason }), _)
+            if reason.kind() == io::ErrorKind::StorageFull =>
+        {
+            Err(TraceError::Write { path, reason })
+        }
         (Err(error), TraceError::Rights { path, reason, .. }) => {
             let said = match error {
                 TraceError::Perf { said } => said,
