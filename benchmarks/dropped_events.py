@@ -63,7 +63,7 @@ _ROW_KEYS = {
 _ALL = 1_000_000
 _ABOUT = 0.5  # of a finding that says that its figures are only of the recorded tasks
 _UNSURE = (NOT_IN_LOG, UNATTRIBUTED)
-_AT_LEAST, _AT_MOST = "≥ ", "≤ "
+_AT_LEAST, _AT_MOST, _MAYBE_MORE = "≥ ", "≤ ", ", maybe more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +256,9 @@ def _agrees(found: str, whole: str) -> bool:
     """Whether a cell says nothing that another contradicts."""
     if found in {whole, UNKNOWN, "", "unknown"} or "cannot tell" in found:
         return True
+    if found.endswith(_MAYBE_MORE):
+        listed = re.split(", | and ", found.removesuffix(_MAYBE_MORE))
+        return set(listed) <= set(re.split(", | and ", whole))
     bound = found[:2] if found.startswith((_AT_LEAST, _AT_MOST)) else ""
     ours, theirs = _figures(found.removeprefix(bound)), _figures(whole.removeprefix(bound))
     if ours is None or theirs is None:

@@ -372,10 +372,14 @@ def _adaptive(account: JobAccount) -> Table:
 
 def _work(work: QueryWork) -> Iterator[str]:
     """The first jobs and stages of a query."""
-    for all_, left_out in ((work.jobs, work.jobs_left_out), (work.stages, work.stages_left_out)):
+    for all_, left_out, may_be_missing in (
+        (work.jobs, work.jobs_left_out, False),
+        (work.stages, work.stages_left_out, work.stages_may_be_missing),
+    ):
         more = len(all_) + left_out - SHOWN_OF_QUERY
-        said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or "none"
-        yield said + (f" and {more:,} more" if more > 0 else "")
+        said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or ("unknown" if may_be_missing else "none")
+        more_than_shown = f" and {more:,} more" if more > 0 else ""
+        yield said + more_than_shown + (", maybe more" if may_be_missing and all_ else "")
 
 
 def _caches(account: JobAccount) -> Table:

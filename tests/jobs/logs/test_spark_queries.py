@@ -95,10 +95,13 @@ def test_a_query_has_its_jobs_and_the_stages_that_ran(
 ) -> None:
     account = of_two_queries(tmp_path, told=True)
     assert account.jobs["query_id"].to_list() == [None, 3, 3]
-    nothing = QueryWork((), 0, (), 0)
-    assert works_of(account) == {3: QueryWork((1, 2), 0, ("1", "3", "3.1"), 0), 4: nothing}
+    # Its stages have no tasks, so events are missing.
+    nothing = QueryWork((), 0, (), 0, stages_may_be_missing=True)
+    both = QueryWork((1, 2), 0, ("1", "3", "3.1"), 0, stages_may_be_missing=True)
+    assert works_of(account) == {3: both, 4: nothing}
     monkeypatch.setattr(queries, "MOST", 1)
-    assert works_of(account) == {3: QueryWork((1,), 1, ("1",), 2), 4: nothing}
+    first = QueryWork((1,), 1, ("1",), 2, stages_may_be_missing=True)
+    assert works_of(account) == {3: first, 4: nothing}
 
 
 def test_where_no_job_says_whose_it_is_no_query_is_said_to_have_none(tmp_path: Path) -> None:
@@ -122,3 +125,13 @@ def test_what_is_no_number_of_a_query_is_none(write: Write) -> None:
     account = read(write(START + b"".join(lines)))
     assert account.jobs["query_id"].to_list() == [None] * len(odd)
     assert not account.reading.damaged
+
+
+def test_a_log_that_lacks_events_may_lack_stages_of_a_query(write: Write) -> None:
+    text = (DATA / "2.4.8/join.log").read_bytes()
+    gone = b'"Task ID":0,'
+    log = b"".join(line for line in text.splitlines(keepends=True) if gone not in line)
+    assert log != text
+    works = works_of(read(write(log)))
+    assert works is not None
+    assert works[0].stages_may_be_missing

@@ -51,10 +51,14 @@ test("no two operators stand on each other", () => {
 });
 
 test("a query says which jobs and stages it had, or why not", () => {
-  const work = { jobs: [3, 4], jobs_left_out: 0, stages: ["7"], stages_left_out: 0 };
+  const whole = { stages_left_out: 0, stages_may_be_missing: false };
+  const work = { jobs: [3, 4], jobs_left_out: 0, stages: ["7"], ...whole };
   expect(workWords(work)).toBe("Ran jobs 3, 4 with stage 7.");
   const many = { ...work, jobs_left_out: 1_200, stages: [] };
   expect(workWords(many)).toBe("Ran jobs 3, 4 and 1,200 more with no stages.");
   expect(workWords({ ...work, jobs: [] })).toBe("This query ran no jobs.");
+  const lossy = { ...work, stages_may_be_missing: true };
+  expect(workWords(lossy)).toBe("Ran jobs 3, 4 with stage 7 and maybe more.");
+  expect(workWords({ ...lossy, stages: [] })).toContain("stages that the log lacks");
   expect(workWords(null)).toContain("doesn't say");
 });

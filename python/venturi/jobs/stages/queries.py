@@ -21,13 +21,15 @@ _JOIN = re.compile(r"(\w+Join(?:\(skew=true\))?) (\[[^\]]*(?:\]|$))(?:, (\[[^\]]
 class QueryWork:
     """The first `MOST` jobs of a query, and attempts at its stages by label.
 
-    Skipped stages don't count. The rest is counted as left out.
+    Skipped stages don't count. The rest is counted as left out. `stages_may_be_missing` is true if the
+    log lacks events: a stage without any event looks like a skipped one.
     """
 
     jobs: tuple[int, ...]
     jobs_left_out: int
     stages: tuple[str, ...]
     stages_left_out: int
+    stages_may_be_missing: bool = False
 
 
 def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
@@ -50,6 +52,7 @@ def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
             max(len(own) - MOST, 0),
             tuple(labels[query][:MOST]),
             max(len(labels[query]) - MOST, 0),
+            stages_may_be_missing=any(account.reading.dropped.values()),
         )
         for query, own in jobs.items()
     }

@@ -267,6 +267,7 @@ export interface QueryWork {
   jobs_left_out: number;
   stages: string[];
   stages_left_out: number;
+  stages_may_be_missing: boolean;
 }
 export interface JobOperator {
   parent: number | null;

@@ -79,6 +79,9 @@ export function workWords(work: JobQuery["work"]): string {
   if (work === null) return "The log doesn't say which jobs this query ran.";
   const { jobs, jobs_left_out: moreJobs, stages, stages_left_out: moreStages } = work;
   if (jobs.length === 0) return "This query ran no jobs.";
-  const ran = stages.length === 0 ? "no stages" : listed("stage", stages, moreStages);
+  const maybe = work.stages_may_be_missing;
+  const none = maybe ? "stages that the log lacks" : "no stages";
+  const some = `${listed("stage", stages, moreStages)}${maybe ? " and maybe more" : ""}`;
+  const ran = stages.length === 0 ? none : some;
   return `Ran ${listed("job", jobs, moreJobs)} with ${ran}.`;
 }
