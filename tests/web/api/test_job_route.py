@@ -63,6 +63,7 @@ def test_figures_of_an_incomplete_stage_are_marked(
     trial = _imported(settings, monkeypatch, log)
     with TrialRepository.open(settings) as repository, client_of(repository) as client:
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    assert job["lacks_tasks"]
     marks = [(stage["partial"], stage["time_bound"]) for stage in job["stages"]]
     assert marks == [(True, "≤"), (False, "")]
 

@@ -15,6 +15,23 @@ export const number = (name: string): Column => ({ name, number: true });
 /** A bare value is shown as it is; `value` goes into the CSV, `show` onto the page. */
 export type Cell = Scalar | { value: Scalar; show: ReactNode };
 
+/** A figure with the mark of a bound. */
+export const bounded = (mark: string, cell: Cell): Cell => {
+  const { value, show } =
+    cell !== null && typeof cell === "object" ? cell : { value: cell, show: cell };
+  return mark === "" || cell === null
+    ? cell
+    : {
+        value,
+        show: (
+          <>
+            {`${mark} `}
+            {show}
+          </>
+        ),
+      };
+};
+
 /** A text that is cut to one line on the page; the mouse shows the rest, the CSV has it. */
 export const oneLine = (text: string): Cell => ({
   value: text,

@@ -155,6 +155,7 @@ export interface JobData {
   applications: number;
   failure: string | null;
   elapsed_s: number | null;
+  lacks_tasks: boolean;
   driver_s: number | null;
   sentence: string | null;
   verdict: string | null;

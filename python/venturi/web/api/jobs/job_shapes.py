@@ -211,7 +211,8 @@ class JobData:
     `began_s` is the start of the application in seconds after the trial's start, which is the
     offset of the two clocks. It is null if unknown, as for imported logs. `applications` is the
     number that the trial ran concurrently; this is one that failed, else the longest. `failure`
-    says how it ended if it did not succeed. `tiers` is empty if the engine's own folders have the
+    says how it ended if it did not succeed. `lacks_tasks` is true if the log lacks events of tasks:
+    sums over tasks are lower bounds then. `tiers` is empty if the engine's own folders have the
     files. `tier_levels` has the bytes on them over time, on the application's clock.
 
     `findings` come largest saving first. `silence` explains their absence, `overlap` how to
@@ -229,6 +230,7 @@ class JobData:
     applications: int = 1
     failure: str | None = None
     elapsed_s: float | None = None
+    lacks_tasks: bool = False
     driver_s: float | None = None
     sentence: str | None = None
     verdict: str | None = None

@@ -107,6 +107,7 @@ def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnos
         applications=account.applications,
         failure=_failure(account),
         elapsed_s=found.elapsed_s,
+        lacks_tasks=line.gaps.lacks,
         driver_s=found.driver_s,
         sentence=told.sentence,
         verdict=found.verdict.sentence,

@@ -5,7 +5,7 @@ import { bytes, count, duration, percent, sentence, three } from "../../../forma
 import { PAGES } from "../../../generated/pages";
 import type { CoreTime, Finding, JobData } from "../../../generated/types";
 import { Folded, reveal } from "../../../parts/Sections";
-import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
+import { bounded, type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { queryId } from "./Queries";
 import { TASKS_ID } from "./Tasks";
@@ -183,9 +183,14 @@ const sized = (value: number | null): Cell =>
 const shared = (value: number | null): Cell =>
   value === null ? null : { value, show: percent(value) };
 
+/** The mark of sums over tasks: lower bounds where the log lacks some of them. */
+const leastOf = ({ lacks_tasks }: JobData) => (lacks_tasks ? "≥" : "");
+
 /** The executors: lifetime, load, failures and memory. */
-export function Executors({ data: { executors, executors_left_out: left } }: { data: JobData }) {
+export function Executors({ data }: { data: JobData }) {
+  const { executors, executors_left_out: left } = data;
   if (executors.length === 0) return null;
+  const least = leastOf(data);
   return (
     <Folded id={EXECUTORS_ID} title="Executors" open={executors.length <= FEW_ROWS}>
       <DataTable
@@ -212,15 +217,15 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
           each.cores,
           oneLine(spanOf(each.added_s, each.removed_s)),
           each.reason === null ? null : oneLine(each.reason),
-          each.tasks,
-          each.failed,
-          { value: each.task_s, show: duration(each.task_s) },
+          bounded(least, each.tasks),
+          bounded(least, each.failed),
+          bounded(least, { value: each.task_s, show: duration(each.task_s) }),
           shared(each.busy),
           shared(each.collecting),
-          sized(each.spilled_bytes),
-          sized(each.heap_bytes),
+          bounded(least, sized(each.spilled_bytes)),
+          bounded(least, sized(each.heap_bytes)),
           sized(each.region_bytes),
-          sized(each.python_bytes),
+          bounded(least, sized(each.python_bytes)),
         ])}
       />
       <p className="aside">
@@ -315,8 +320,10 @@ export function Jobs({ data: { jobs, outlook } }: { data: JobData }) {
 }
 
 /** Wasted task time, and lost executors. */
-export function Losses({ data: { losses, lost_executors: gone } }: { data: JobData }) {
+export function Losses({ data }: { data: JobData }) {
+  const { losses, lost_executors: gone } = data;
   if (losses.length === 0 && gone.length === 0) return null;
+  const least = leastOf(data);
   return (
     <>
       <h3 id="wasted">Wasted work</h3>
@@ -333,8 +340,8 @@ export function Losses({ data: { losses, lost_executors: gone } }: { data: JobDa
           ]}
           rows={losses.map((each): Cell[] => [
             each.what,
-            each.n,
-            { value: each.time_s, show: duration(each.time_s) },
+            bounded(least, each.n),
+            bounded(least, { value: each.time_s, show: duration(each.time_s) }),
             each.where,
             each.said,
             each.meaning,

@@ -7,7 +7,7 @@ import type { JobData, JobStage, TrialDetail } from "../../../generated/types";
 import { Figure, type Legend } from "../../../parts/Figure";
 import { Pending, ProblemBox } from "../../../parts/Page";
 import { Folded } from "../../../parts/Sections";
-import { type Cell, type Column, DataTable, number, oneLine } from "../../../parts/Table";
+import { bounded, type Cell, type Column, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { Caches } from "./Caches";
 import {
@@ -63,23 +63,6 @@ const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
   rated(host?.net_transmit_bytes_per_s),
   meanwhile === null ? null : oneLine(meanwhile),
 ];
-
-/** A figure with the mark of a bound. */
-const bounded = (mark: string, cell: Cell): Cell => {
-  const { value, show } =
-    cell !== null && typeof cell === "object" ? cell : { value: cell, show: cell };
-  return mark === "" || cell === null
-    ? cell
-    : {
-        value,
-        show: (
-          <>
-            {`${mark} `}
-            {show}
-          </>
-        ),
-      };
-};
 
 /** The mark of a figure of which the log has only a part. */
 const least = (stage: JobStage) => (stage.partial ? "≥" : "");
