@@ -377,7 +377,9 @@ def _work(work: QueryWork) -> Iterator[str]:
         (work.stages, work.stages_left_out, work.stages_may_be_missing),
     ):
         more = len(all_) + left_out - SHOWN_OF_QUERY
-        said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or ("unknown" if may_be_missing else "none")
+        said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or (
+            "unknown" if may_be_missing else "none"
+        )
         more_than_shown = f" and {more:,} more" if more > 0 else ""
         yield said + more_than_shown + (", maybe more" if may_be_missing and all_ else "")
 

@@ -12,7 +12,10 @@ from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.spark_queries import PLAN_CHANGED
 from venturi.jobs.logs.trial import lost
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
+
+DATA = Path(__file__).parents[2] / "data" / "spark"
 
 
 def a_log() -> SparkLog:
@@ -83,6 +86,15 @@ def test_two_applications_in_a_file_are_two_accounts(tmp_path: Path) -> None:
     assert tables(one) == expected[0]
     assert tables(two)[:-1] == expected[1][:-1]
     assert one.reading.truncated is None
+
+
+def test_two_real_logs_in_a_file_lose_no_event_to_each_other(write: Write) -> None:
+    logs = [(DATA / version / "join.log").read_bytes() for version in ("3.5.9", "4.3.0")]
+    file = write(b"".join(logs))
+    found = spark.accounts(Log(file, (file,)))
+    assert [each.application.engine_version for each in found] == ["3.5.9", "4.3.0"]
+    assert [each.reading.events for each in found] == [log.count(b"\n") for log in logs]
+    assert not any(sum(each.reading.dropped.values()) for each in found)
 
 
 def test_a_log_whose_files_each_begin_anew_is_one_application(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ MOST = 1_000
 _AS_SPARK = b'{"Event":"'
 _HEAD = re.compile(
     rb'\{\s*"Event"\s*:\s*"SparkListener(LogStart|ApplicationStart|ResourceProfileAdded'
-    rb'|BlockManagerAdded|EnvironmentUpdate|MiscellaneousProcessAdded)"'
+    rb'|ExecutorAdded|BlockManagerAdded|EnvironmentUpdate|MiscellaneousProcessAdded)"'
 )
 _HELD, _HELD_BYTES = 100, 32 << 20
 
