@@ -21,8 +21,8 @@ _JOIN = re.compile(r"(\w+Join(?:\(skew=true\))?) (\[[^\]]*(?:\]|$))(?:, (\[[^\]]
 class QueryWork:
     """The first `MOST` jobs of a query, and attempts at its stages by label.
 
-    Skipped stages don't count. The rest is counted as left out. `stages_may_be_missing` is true if the
-    log lacks events: a stage without any event looks like a skipped one.
+    Skipped stages don't count. The rest is counted as left out. `stages_may_be_missing` is true if
+    the log lacks events: a stage without any event looks like a skipped one.
     """
 
     jobs: tuple[int, ...]
