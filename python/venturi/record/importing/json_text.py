@@ -150,11 +150,16 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any], str]]:
 
 def _why_unreadable(error: ValueError, text: str, start: int) -> str:
     """Whether an object, which begins at `start`, is cut off or damaged in its middle."""
-    at = error.pos - start if isinstance(error, json.JSONDecodeError) else 0
-    if "Unterminated" in str(error) or len(text[at:].strip()) < _WORD_CHARACTERS:
+    if _is_cut(error, text, start):
         lines = text.count("\n") + 1
         return f"the JSON is cut off after {count_of(lines, 'line')}"
     return f"not JSON: {error}"
+
+
+def _is_cut(error: ValueError, text: str, start: int = 0) -> bool:
+    """Whether the end of an object, which begins at `start`, is missing."""
+    at = error.pos - start if isinstance(error, json.JSONDecodeError) else 0
+    return "Unterminated" in str(error) or len(text[at:].strip()) < _WORD_CHARACTERS
 
 
 def parsed_lines(
@@ -172,7 +177,9 @@ def parsed_lines(
             value, sound = error.refusal(number), True
         except ValueError as error:
             first = first or (number, error)
-            value = Refusal(number, "", shown(text), f"not JSON: {error}")
+            cut = text.startswith("{") and _is_cut(error, text)
+            reason = "the line is cut off" if cut else f"not JSON: {error}"
+            value = Refusal(number, "", shown(text), reason)
         else:
             sound = True
         yield number, value
