@@ -41,6 +41,8 @@ PYTHON, READING, STATE, SPILLING, WRITING, TO_COMPUTE, MAPS = (
     "off-CPU, cause unknown",
     "waiting for maps",
 )
+SENDING = ("getting result", "result serialization")
+"""Parts of a Spark task that send its result to the driver."""
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
         PYTHON: "time to run Python workers; if missing, the rest where they run",
@@ -48,7 +50,7 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
         STATE: "time to update, remove and commit streaming state",
         SPILLING: "the rest where diskBytesSpilled is not 0, at SPILL_BYTES_PER_S at least",
         WRITING: "the rest where outputBytesWritten is not 0",
-        TO_COMPUTE: "the rest where by its plan a stage only computes: `plans.Plans.told_whole`",
+        TO_COMPUTE: "the rest where by its plan a stage only computes: `Plans.fully_explained`",
         MAPS: "of a reduce of MapReduce the rest until the last map ended",
     }
 )

@@ -201,6 +201,14 @@ class Plans:
                 return None
         return None
 
+    def broadcast_by(self, key: Key) -> Operator | None:
+        """Return the broadcast exchange that a stage collects rows for, None if it's none."""
+        for each in self.of_stage(key):
+            above = None if each.parent is None else self.operators[each.query_id, each.parent]
+            if above is not None and above.name == "BroadcastExchange":
+                return above
+        return None
+
     def exchanges(self, join: Operator) -> list[Operator | None]:
         """For each side of a join the exchange of its rows; None if it has none of its own."""
         return [self._exchange(side) for side in self.children_of(join)]

@@ -12,7 +12,7 @@ from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.partitions import of_causes
 from venturi.jobs.diagnosis.uneven import records_of
-from venturi.jobs.stages.causes import PYTHON, READING, Seconds, TaskTimes, total
+from venturi.jobs.stages.causes import PYTHON, READING, SENDING, Seconds, TaskTimes, total
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
 from venturi.jobs.stages.plans import ROWS, SCAN, SHUFFLED_JOINS, Operator
@@ -204,7 +204,7 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
 
 @rule("broadcast-large")
 def broadcast_large(case: Case) -> Iterator[Hit]:
-    """Broadcasts that the driver takes long to build and to send."""
+    """Find broadcasts that take long, and those of the larger side of a join."""
     whole_s = case.analysis.verdict.shares.get(BROADCAST, 0.0) * (case.line.elapsed_s or 0.0)
     for each in case.plans.operators.values():
         if each.name != "BroadcastExchange":
@@ -212,16 +212,51 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
         size = each.counted.get("data size", 0)
         took_s = sum(each.timed.get(name, 0.0) for name in _BROADCASTING)
         large = size >= case.limit("broadcast-large", "size_bytes")
-        if not large and took_s < case.limit("broadcast-large", "driver_s"):
+        saved_s = min(took_s, whole_s) + _sent_s(case, each)
+        other = _smaller_side(case, each)
+        swap = other is not None and size >= case.limit("broadcast-large", "side_bytes")
+        worth = saved_s >= case.limit("broadcast-large", "share") * (case.line.elapsed_s or 0.0)
+        if not (large or took_s >= case.limit("broadcast-large", "driver_s") or (swap and worth)):
             continue
+        rows = case.plans.rows_of(each)
+        against = f" of {rows:,} rows to join them with {other:,}" if swap and rows else ""
         yield Hit(
-            f"query {each.query_id} broadcast {format_bytes(size)}, and the driver took "
+            f"query {each.query_id} broadcast {format_bytes(size)}{against}, and the driver took "
             f"{format_duration(took_s)} to build and send it: {without_numbers(each.text)}",
             (FindingScope(query=each.query_id, operator=each.text),),
-            min(took_s, whole_s),
+            saved_s,
             Confidence.MEDIUM,
+            "side" if swap else "any",
             values={"threshold": f"{max(int(size * _BELOW) >> 20, 1)}m"},
         )
+
+
+def _sent_s(case: Case, broadcast: Operator) -> float:
+    """The time saved if the tasks that collect a broadcast sent nothing to the driver."""
+    saved_s = 0.0
+    for stage in case.stages:
+        if case.plans.broadcast_by(stage.key) is not broadcast:
+            continue
+        causes = case.ran(stage.key)[1].causes
+        if sending_s := [causes[name] for name in SENDING if name in causes]:
+            saved_s += case.saved_s(stage.key, np.sum(sending_s, axis=0))
+    return saved_s
+
+
+def _smaller_side(case: Case, broadcast: Operator) -> int | None:
+    """The rows of the other side of the join, if that could be broadcast and is smaller."""
+    rows, child = case.plans.rows_of(broadcast), broadcast
+    while rows and child.parent is not None:
+        join = case.plans.operators[child.query_id, child.parent]
+        sides = case.plans.children_of(join)
+        if len(sides) == 2:
+            kind = _TYPE.search(join.text)
+            place = 1 if sides[0] is child else 0
+            other = case.plans.rows_of(sides[place])
+            possible = kind is not None and place in _SIDES.get(kind[1], ())
+            return other if possible and other is not None and other < rows else None
+        child = join
+    return None
 
 
 @rule("join-explodes")

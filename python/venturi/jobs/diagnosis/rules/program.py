@@ -12,7 +12,7 @@ from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.repeated import driver_loop
-from venturi.jobs.stages.causes import total
+from venturi.jobs.stages.causes import SENDING, total
 from venturi.jobs.stages.elapsed import AFTER, BETWEEN
 from venturi.jobs.stages.stage import Stage
 from venturi.jobs.stages.timeline import Key
@@ -30,7 +30,6 @@ _SHELLS = (
     "Databricks Shell",
 )
 _TYPED = re.compile(r" at (?:<(?:console|stdin|ipython-input|command)\b|\d+\.py:)")
-_SENDING = ("getting result", "result serialization")
 _REPL = ("spark.repl.class.uri", "spark.repl.class.outputDir")
 
 
@@ -39,6 +38,8 @@ def driver_collect(case: Case) -> Iterator[Hit]:
     """Find stages that send much to the driver, and the program's work on it afterwards."""
     after = _after(case)
     for stage in case.stages:
+        if case.plans.broadcast_by(stage.key) is not None:
+            continue  # Spark collects these rows, not the program
         places, times = case.ran(stage.key)
         sent = total(case.column("resultSize")[places])
         pause = after.get(stage.key)
@@ -46,7 +47,7 @@ def driver_collect(case: Case) -> Iterator[Hit]:
         least = "bytes" if pause is None else "worked_bytes"
         if sent < case.limit("driver-collect", least):
             continue
-        sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
+        sending_s = [times.causes[each] for each in SENDING if each in times.causes]
         # After its last task, a stage waits while the driver receives the results.
         span = case.line.spans[stage.key]
         tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
