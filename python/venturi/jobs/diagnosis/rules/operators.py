@@ -66,7 +66,7 @@ def python_rows(case: Case) -> Iterator[Hit]:
             continue
         operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
         _, times = case.ran(stage.key)
-        again_s = sum(_starting_s(case, stage, there).values()) * _again(stage)
+        again_s = _started_again_s(case, stage, sum(_starting_s(case, stage, there).values()))
         python_s = np.maximum(times.causes[PYTHON] - again_s / len(times.elapsed_s), 0.0)
         share = total(python_s) / stage.task_s
         if share < case.limit("python-rows", "share"):
@@ -93,10 +93,11 @@ def python_start(case: Case) -> Iterator[Hit]:
         ]
         spent_s = _starting_s(case, stage, there)
         whole_s, n = sum(spent_s.values()), stage.n_tasks or 1
-        if not there or whole_s < case.limit("python-start", "share") * stage.task_s:
+        again_s = _started_again_s(case, stage, whole_s)
+        if not there or again_s < case.limit("python-start", "share") * stage.task_s:
             continue
         places, times = case.ran(stage.key)
-        each_s = np.full(len(places), whole_s / len(places))
+        each_s = np.full(len(places), again_s / len(places))
         large = spent_s[_INITIALIZING] / n >= case.limit("python-start", "task_s")
         new = case.setting("spark.python.worker.reuse") == "false"
         yield Hit(
@@ -105,16 +106,26 @@ def python_start(case: Case) -> Iterator[Hit]:
             f"({format_duration(spent_s[_STARTING])}) and to load functions and their data "
             f"({format_duration(spent_s[_INITIALIZING])})",
             (FindingScope(stage=stage.label, query=there[0].query_id, operator=there[0].text),),
-            case.saved_s(stage.key, np.minimum(each_s, times.elapsed_s) * _again(stage)),
+            case.saved_s(stage.key, np.minimum(each_s, times.elapsed_s)),
             Confidence.HIGH,
             "reuse" if new else "closure" if large else "tasks",
             {"tasks": f"{max(stage.slots, 1)}"},
         )
 
 
-def _again(stage: Stage) -> float:
-    """Return the share of a stage's tasks that aren't the first on their slots."""
-    return max(1 - stage.slots / (stage.n_tasks or 1), 0.0)
+def _started_again_s(case: Case, stage: Stage, whole_s: float) -> float:
+    """Return the part of `whole_s`, a stage's time to start Python workers, that it could save.
+
+    The first task of each slot needs a worker. The log has only the sum of all tasks, so the time
+    by which the first tasks exceed the median of the others counts as their start.
+    """
+    _, times = case.ran(stage.key)
+    first = np.zeros(len(times.elapsed_s), bool)
+    first[np.argsort(times.launched_s, kind="stable")[: stage.slots]] = True
+    if first.all():
+        return 0.0
+    excess_s = np.maximum(times.elapsed_s[first] - np.median(times.elapsed_s[~first]), 0.0)
+    return max(whole_s - total(excess_s), 0.0) * float(np.mean(~first))
 
 
 def _starting_s(case: Case, stage: Stage, there: Sequence[Operator]) -> dict[str, float]:
