@@ -121,7 +121,8 @@ def _shortened(value: Any) -> Any:
 
 def _of(key: str, value: Any) -> Any:
     if key == "RDD Info":
-        return [{"Name": each["Name"]} for each in value]
+        kept = ("Name", "RDD ID", "Parent IDs", "Storage Level")
+        return [{name: each[name] for name in kept} for each in value]
     if key == "Stage Infos":
         kept = ("Stage ID", "Stage Attempt ID", "Stage Name", "Number of Tasks")
         return [{name: each[name] for name in kept} for each in value]

@@ -64,6 +64,9 @@ STAGES = (
         None,
         "null: its end was recorded; tasks: its last task's end; at most: a bound",
     ),
+    AccountColumn(
+        "source_ids", "ints", None, "RDDs at its beginning, if none of its RDDs is cached"
+    ),
 )
 TASKS = (
     AccountColumn("stage_id", "int", None, "the stage it belongs to"),

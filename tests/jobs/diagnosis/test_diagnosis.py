@@ -33,6 +33,8 @@ PLANTED = {
     "retried-failures": ("failed-attempts", "3 attempts failed", "ValueError: no such record"),
     "partition-count": ("too-many-tasks", "2,000 tasks", "spark.sql.adaptive.enabled"),
     "missed-broadcast": ("broadcast-missed", "671.4 MiB", "autoBroadcastJoinThreshold = 10m"),
+    "broadcast-too-large": ("broadcast-large", "3,000,000 rows to join", "the other side"),
+    "rdd-lineage": ("recomputed", "6 jobs start from RDD 0", "unpersist()"),
 }
 
 # Without a log of their sound twin.

@@ -169,6 +169,20 @@ def test_the_first_worker_of_each_slot_has_to_start(tmp_path: Path) -> None:
     assert "python-start" not in found(tmp_path, python(2, 600, 600), 1)
 
 
+def test_a_long_first_task_on_each_slot_counts_as_the_start_of_its_worker(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.query(0, 0, 14)
+    log.plan(0, ("BatchEvalPython", "BatchEvalPython [f(id#0L)#5], [p#9]", {START: 1, LOAD: 2}))
+    log.job(0, 0, 14, [0], query=0)
+    log.stage(0, 0, 14, 20, metrics={1: 10_000, 2: 200})
+    for _ in range(2):
+        log.task(0, 0, 5, data_sent_to_python_workers=1)
+        for n in range(9):
+            log.task(0, 5 + n, 6 + n, data_sent_to_python_workers=1)
+    assert "python-start" not in found(tmp_path, log, 14)
+
+
 def repartitioned(upper: str, tasks: int = 4) -> SparkLog:
     """A repartition of 10 million rows of `tasks` tasks, and above it another operator."""
     log = SparkLog()

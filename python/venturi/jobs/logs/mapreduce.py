@@ -383,9 +383,8 @@ class _JobHistory:
             parents = [0] if stage == 1 and 0 in spans else []
             name = ("map", "reduce")[stage]
             submitted_ms = min(moments, default=None)
-            stages.append(
-                (stage, 0, name, 0, parents, n_tasks, submitted_ms, ended_ms, outcome, reason, None)
-            )
+            known = (stage, 0, name, 0, parents, n_tasks, submitted_ms, ended_ms, outcome, reason)
+            stages.append((*known, None, None))
         return stages.finish()
 
 

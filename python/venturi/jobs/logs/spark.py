@@ -29,7 +29,7 @@ from venturi.jobs.logs.columnar import (
 from venturi.jobs.logs.configuration import masked, spark_chosen
 from venturi.jobs.logs.find import SPARK_HINT, spark_logs
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
-from venturi.jobs.logs.spark_caches import Caches
+from venturi.jobs.logs.spark_caches import Caches, source_ids
 from venturi.jobs.logs.spark_ends import (
     add_ends,
     missing_events,
@@ -46,6 +46,7 @@ from venturi.jobs.logs.spark_evidence import (
 from venturi.jobs.logs.spark_fields import (
     NAME_CHARACTERS,
     NO_METRICS,
+    OUTCOMES,
     NumberSet,
     WrongTypes,
     call_site,
@@ -68,6 +69,7 @@ from venturi.jobs.logs.spark_queries import (
 from venturi.jobs.logs.spark_timers import Timers
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.account_kind import SPARK
+from venturi.record.account_tables import STAGES
 from venturi.record.gaps import hole
 from venturi.record.importing.formats import Format, Log
 from venturi.record.importing.streams import LIMITS, LogLimits, LogText, OversizedLine
@@ -309,6 +311,7 @@ class _LogState:
             "reason": failure,
         }
         self._keep_ids(stage, "parent_ids", parent_ids)
+        self._keep_ids(stage, "source_ids", source_ids(info))
         if ended_ms is not None:
             self.plans.of_stage(key, info)
         self.caches.of_stage(info)
@@ -336,7 +339,7 @@ class _LogState:
         if self.ended.has(task_id := number(info["Task ID"])):
             _count(self.skipped, "SparkListenerTaskEnd (duplicate)")
             return
-        outcome = _OUTCOMES.get(reason["Reason"], "failed")
+        outcome = OUTCOMES.get(reason["Reason"], "failed")
         finished_ms = moment(info.get("Finish Time"))
         row = (
             *identity_of(event, info),
@@ -429,8 +432,7 @@ class _LogState:
         row[name] = stage_ids
 
     def _saw(self, value: object) -> None:
-        seen = moment(value)
-        if seen is not None and (self.last_ms is None or seen > self.last_ms):
+        if (seen := moment(value)) is not None and (self.last_ms is None or seen > self.last_ms):
             self.last_ms = seen
 
     def account(self, text: LogText, log: Log) -> JobAccount:
@@ -562,9 +564,8 @@ class _LogState:
 
 
 _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids", "query_id")
-_STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason", "end_by")
+_STAGE_FIELDS = tuple(column.name for column in STAGES[4:])
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
-_OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
 _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
     _PREFIX + name: handler
     for name, handler in (

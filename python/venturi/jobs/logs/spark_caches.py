@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _RDDS = 20_000
+_SOURCES = 10  # kept of a stage
 _BLOCKS = 100_000  # stored concurrently
 _NAME_CHARACTERS = 300
 _LARGEST = (1 << 63) - 1  # that a table can hold
@@ -162,6 +163,15 @@ def _size(value: object) -> int:
     if (size := amount(value)) is None:
         raise TypeError("not a size")
     return size
+
+
+def source_ids(info: Mapping[str, Any]) -> list[int]:
+    """Return the RDDs of a stage without a parent; none if it may read cached data instead."""
+    rdds = info.get("RDD Info") or ()
+    if any(_level(rdd.get("Storage Level")) is not None for rdd in rdds):
+        return []
+    ids = [amount(rdd.get("RDD ID")) for rdd in rdds if rdd.get("Parent IDs") == []]
+    return [each for each in ids if each is not None][:_SOURCES]
 
 
 def _level(level: object) -> str | None:

@@ -41,6 +41,8 @@ _PARTS = {
     "Input Metrics": ("Bytes Read", "Records Read"),
     "Output Metrics": ("Bytes Written", "Records Written"),
 }
+OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
+"""By the reason of a task's end; any other is a failure."""
 NO_METRICS = (None,) * (len(_METRICS) + sum(map(len, _PARTS.values())))
 _NUMBERS = frozenset(
     {

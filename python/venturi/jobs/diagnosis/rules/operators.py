@@ -51,6 +51,7 @@ _ONLY_JOINS = re.compile(
     r"\w*Join|Sort|Project|Filter|\w*Exchange|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
     r"|InputAdapter|WholeStageCodegen.*|ColumnarToRow|OverwriteByExpression|AppendData"
 )
+_GROWN = 1.5  # times the second of several jobs
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
@@ -357,6 +358,46 @@ def recomputed(case: Case) -> Iterator[Hit]:
             sum(costs_s) - max(costs_s),
             Confidence.MEDIUM,
             values={"n": f"{len(queries):,}"},
+        )
+
+    yield from _lineages(case)
+
+
+def _lineages(case: Case) -> Iterator[Hit]:
+    """Find jobs of an RDD program that begin at the same RDD, with nothing cached.
+
+    The log doesn't say which steps two jobs share. If the jobs grow, each repeats the work of the
+    one before; else half of it counts.
+    """
+    stages = case.line.account.stages
+    if "source_ids" not in stages.columns:
+        return
+    columns = stages.select("stage_id", "attempt", "job_id", "source_ids").rows()
+    known = {
+        (stage_id, attempt): (job, tuple(ids or ())) for stage_id, attempt, job, ids in columns
+    }
+    alike: dict[tuple[int, ...], dict[int, Stage]] = {}
+    for stage in case.stages:
+        job, ids = known[stage.key]
+        if ids and job is not None and not case.plans.of_stage(stage.key):
+            alike.setdefault(ids, {}).setdefault(job, stage)
+    for ids, by_job in alike.items():
+        if len(by_job) < case.limit("recomputed", "jobs"):
+            continue
+        own = list(by_job.values())
+        lasted_s = [stage.elapsed_s or 0.0 for stage in own]
+        share = 1.0 if lasted_s[-1] >= _GROWN * lasted_s[1] else 0.5
+        pairs = zip(own[1:], lasted_s[1:], lasted_s, strict=False)
+        yield Hit(
+            f"{len(own):,} jobs start from RDD {ids[0]} and compute it and what follows again, "
+            f"because nothing is cached; the first is {own[0].title}",
+            tuple(FindingScope(stage=stage.label) for stage in own),
+            sum(
+                case.at_most_s(stage.key, share * min(now, before)) for stage, now, before in pairs
+            ),
+            Confidence.LOW,
+            "rdd",
+            {"n": f"{len(own):,}"},
         )
 
 
