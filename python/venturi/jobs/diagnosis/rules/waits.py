@@ -140,6 +140,7 @@ def too_few_cores(case: Case) -> Iterator[Hit]:
     if share < case.limit("too-few-cores", "share") or cores < 1:
         return
     longest = sorted(full, key=lambda stage: -stage.task_s)[:SHOWN]
+    spare = slots - math.ceil(cores)
     yield Hit(
         f"tasks that only compute waited for a core for {share:.0%} of their time: the {slots:,} "
         f"slots of an executor got the time of {cores:.1f} cores",
@@ -148,7 +149,7 @@ def too_few_cores(case: Case) -> Iterator[Hit]:
         Confidence.MEDIUM,
         "local" if is_local(case.line.account) else "any",
         {"cores": f"{math.ceil(cores)}"},
-        SparedResources(f"{slots - math.ceil(cores):,} of {slots:,} slots", share),
+        SparedResources(f"{spare:,} of {slots:,} slots", spare / slots),
     )
 
 
