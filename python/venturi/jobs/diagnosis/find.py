@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from venturi.jobs.stages.timeline import Timeline
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of the resources, if no time would be saved
 _MOST_PLACES = 20
+_ONE = re.compile(r"(?<![\w,.])1 (file|partition|task|thread|slot)s\b")
 _FIXED_BY_CHECKPOINT = (
     ". The checkpoint fixes the number of state partitions, so start from a new checkpoint"
 )
@@ -173,9 +175,9 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
         where=tuple(where[:_MOST_PLACES]),
         costs=rule.costs,
-        fix=rule.fix_of(variant).format_map(first.values)
+        fix=_filled(rule.fix_of(variant), first.values)
         + place_words(first.where, line.account.kind),
-        do=do.format_map(first.values) + (_FIXED_BY_CHECKPOINT if fixed else ""),
+        do=_filled(do, first.values) + (_FIXED_BY_CHECKPOINT if fixed else ""),
         settings={
             key.format_map(first.values): value.format_map(first.values)
             for key, value in settings.items()
@@ -196,6 +198,11 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
         source=rule.source,
         partial=partial,
     )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Fill values into the text of an advice, with "1 file" for "1 files"."""
+    return _ONE.sub(r"1 \1", text.format_map(values))
 
 
 def _stateful(case: Case, hit: Hit) -> bool:
