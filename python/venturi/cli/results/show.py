@@ -128,10 +128,23 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
         elif job.diagnosis.findings or trial.state is State.FAILED:
             next_step("fix it, run again, import, then", f"venturi compare --why {id_} NEW_ID")
         else:
-            next_step("see if more or fewer cores would help", f"venturi show {id_} --slots")
+            next_step(*_next_without_finding(job, id_))
     else:
         show(*trial_screen(trial))
         next_step(f"venturi show {id_} --all")
+
+
+def _next_without_finding(job: AnalyzedJob, id_: str) -> tuple[str, str]:
+    """Return what to do next, and its command, for a job without a finding."""
+    from venturi.jobs.diagnosis.sentences import DRIVER, largest_part
+
+    top, _ = largest_part(job.analysis.verdict.shares)
+    if top == DRIVER:
+        has_queries = job.account.queries is not None and len(job.account.queries)
+        return "see the driver's work", f"venturi show {id_} {'--sql' if has_queries else '--all'}"
+    if top == "cpu" and job.account.kind.can("plans"):
+        return "see what more cores would take", f"venturi whatif {id_} --on current"
+    return "see if more or fewer cores would help", f"venturi show {id_} --slots"
 
 
 def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table]:

@@ -28,6 +28,7 @@ from venturi.record.account_kind import AccountKind
 
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 _LARGE = 1.67  # units: 100 s and more are minutes
+DRIVER = "driver"
 _NO_CAUSE = (UNATTRIBUTED, TO_COMPUTE)
 _DISKS = (READING, WRITING, SPILLING, "shuffle write")
 _PHASES = {label_of((MAP, 0)): "its maps", label_of((REDUCE, 0)): "its reduces"}
@@ -85,6 +86,18 @@ def first_sentence(line: Timeline, analysis: Analysis, costliest: str | None) ->
     return _without_finding(line, analysis.verdict.shares, line.elapsed_s)
 
 
+def largest_part(shares: Mapping[str, float]) -> tuple[str, float]:
+    """Return the largest part with a known cause and its share; the driver's parts are one."""
+    parts: dict[str, float] = {}
+    for part, share in shares.items():
+        name = DRIVER if part in ON_DRIVER else part
+        parts[name] = parts.get(name, 0.0) + share
+    for each in _NO_CAUSE:
+        parts.pop(each, None)
+    top = max(parts, key=lambda part: parts[part], default=UNATTRIBUTED)
+    return top, parts.get(top, 0.0)
+
+
 def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: float) -> str:
     took = format_duration(elapsed_s)
     missing = shares.get(NOT_IN_LOG, 0.0)
@@ -96,15 +109,10 @@ def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: flo
         )
     if line.account.application.outcome == "unfinished":
         return f"Can't tell: the log ends before the application; its first {took} show no problem."
-    parts: dict[str, float] = {}
-    for part, share in shares.items():
-        name = "driver" if part in ON_DRIVER else part
-        parts[name] = parts.get(name, 0.0) + share
-    if not parts:
+    if not shares:
         return "Can't tell: no task has a recorded time."
-    hidden = sum(parts.pop(each, 0.0) for each in _NO_CAUSE)
-    top = max(parts, key=lambda part: parts[part], default=UNATTRIBUTED)
-    share = parts.get(top, 0.0)
+    top, share = largest_part(shares)
+    hidden = sum(shares.get(each, 0.0) for each in _NO_CAUSE)
     if hidden >= max(share, LEAST):
         return (
             f"Can't tell: {hidden:.0%} of {took} has no recorded cause; host metrics would show "
@@ -118,8 +126,8 @@ def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: flo
 def _bound(top: str, share: str, shares: Mapping[str, float], kind: AccountKind) -> str:
     """The bottleneck of a job without a finding, and the remedy."""
     if top == "cpu":
-        return f"CPU-bound: tasks compute for {share}; more cores would help (venturi whatif)"
-    if top == "driver":
+        return f"CPU-bound: tasks compute for {share}; more cores would help"
+    if top == DRIVER:
         most = max((part for part in ON_DRIVER if part in shares), key=lambda each: shares[each])
         bound = "Driver-bound: " if kind.can("driver") else ""
         most = in_words(most)
