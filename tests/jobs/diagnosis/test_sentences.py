@@ -69,10 +69,7 @@ def test_a_bound_says_at_most() -> None:
 
 def test_a_job_without_findings_says_what_bounds_it() -> None:
     said = diagnosis(DATA / "cases/dropped-events/whole.log").sentence
-    assert (
-        said
-        == "CPU-bound: tasks compute for 74% of 36.6 s; more cores would help."
-    )
+    assert said == "CPU-bound: tasks compute for 74% of 36.6 s; more cores would help."
     said = diagnosis(DATA / "spark/4.3.0/faults/partition-count-sound.zstd").sentence
     assert said.startswith("Driver-bound: 91% of 13.5 s passes without a task, mostly before the")
 

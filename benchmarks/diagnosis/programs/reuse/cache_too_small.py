@@ -12,7 +12,7 @@ def run(given: Run) -> None:
     text = f.col("id").cast("string")
     for _ in range(4):
         text = f.sha2(text, 512)
-    rows = given.spark.range(0, 1_200_000, 1, 8).select("id", text.alias("text"))
+    rows = given.spark.range(0, 3_000_000, 1, 12).select("id", text.alias("text"))
     rows.persist(StorageLevel.MEMORY_ONLY if given.faulty else StorageLevel.MEMORY_AND_DISK)
     for n in range(4):
         rows.filter(f.col("id") % 7 == n).agg(f.max("text")).collect()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -12,11 +12,20 @@ from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.partitions import of_causes
 from venturi.jobs.diagnosis.uneven import records_of
-from venturi.jobs.stages.causes import PYTHON, READING, SENDING, Seconds, TaskTimes, total
+from venturi.jobs.stages.causes import (
+    PYTHON,
+    READING,
+    SENDING,
+    TO_COMPUTE,
+    Seconds,
+    TaskTimes,
+    total,
+)
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
 from venturi.jobs.stages.plans import ROWS, SCAN, SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
+from venturi.jobs.stages.timeline import Key
 from venturi.record.account_tables import OPERATOR_TEXT
 from venturi.record.plan_texts import without_numbers
 
@@ -36,6 +45,11 @@ _CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
 _BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
 # Operator texts that may be equal for different work: truncated ones, and unnamed functions.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
+_UNNAMED = re.compile(r"<lambda>|UDF|Python|Pandas|FromObject|ToObject|MapElements")
+_STEPS = ("Filter", "Project")
+_PASSES = ("InputAdapter", "ColumnarToRow")
+_CALLS = re.compile(r"\w\(")
+_NULL_CHECKS = re.compile(r"\b(?:isnotnull|isnull|cast)\(")
 _NO_SOURCE = re.compile(
     r"InMemoryTableScan|LocalTableScan|EmptyRelation|\w*Exchange|\w*QueryStage|InputAdapter"
 )
@@ -44,6 +58,8 @@ _READ_SCHEMA = re.compile(r", ReadSchema: .*$", re.DOTALL)
 _WORKERS = "time to run Python workers"
 _STARTING, _INITIALIZING = "time to start Python workers", "time to initialize Python workers"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin")
+_MULTIPLIES = re.compile("Join|Generate|Expand|CartesianProduct")
+_TO_SCAN = (READING, "cpu", TO_COMPUTE)
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
 _BELOW = 0.8  # of the broadcast size, so that the threshold is below it
@@ -319,9 +335,12 @@ def full_scan(case: Case) -> Iterator[Hit]:
         stages = [stage for stage in case.stages if stage.key in scan.stages]
         saved_s = 0.0
         for stage in stages:
-            causes = case.ran(stage.key)[1].causes
-            if READING in causes:
-                saved_s += case.saved_s(stage.key, causes[READING] * (1 - share))
+            times = case.ran(stage.key)[1]
+            # Without a join, all operators work in proportion to the rows that were read or kept.
+            joins = any(_MULTIPLIES.search(each.name) for each in case.plans.of_stage(stage.key))
+            spent_s = times.causes.get(READING) if joins else of_causes(times, _TO_SCAN)
+            if spent_s is not None:
+                saved_s += case.saved_s(stage.key, spent_s * (1 - share))
         yield Hit(
             f"query {scan.query_id} read {format_bytes(size)}, {rows:,} rows, and kept {share:.1%} "
             f"of them: {without_numbers(above.text)}",
@@ -346,6 +365,7 @@ def recomputed(case: Case) -> Iterator[Hit]:
         leaves = any(_is_source(case, each) for each in there)
         if whole and leaves and not any(map(_OPAQUE.search, texts)):
             alike.setdefault(tuple(map(_compared, texts)), []).append(stage)
+    whole_stages = {s.key for stages in alike.values() if len(stages) > 1 for s in stages}
     for stages in alike.values():
         queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
         if len(queries) < case.limit("recomputed", "queries"):
@@ -360,7 +380,54 @@ def recomputed(case: Case) -> Iterator[Hit]:
             values={"n": f"{len(queries):,}"},
         )
 
+    yield from _first_steps(case, whole_stages)
     yield from _lineages(case)
+
+
+def _first_steps(case: Case, known: Collection[Key]) -> Iterator[Hit]:
+    """Find stages of several queries with the same source and the same first step of computing.
+
+    Each continues in its own way, so that what they share takes at most as long as the shortest.
+    """
+    alike: dict[tuple[object, ...], list[Stage]] = {}
+    for stage in case.stages:
+        if stage.key not in known and (step := _first_step(case, stage.key)) is not None:
+            alike.setdefault(step, []).append(stage)
+    for stages in alike.values():
+        n = len({each.query_id for s in stages for each in case.plans.of_stage(s.key)})
+        if n < case.limit("recomputed", "queries"):
+            continue
+        shared_s = min(stage.elapsed_s or 0.0 for stage in stages)
+        by_length = sorted(stages, key=lambda stage: stage.elapsed_s or 0.0)
+        yield Hit(
+            f"{n:,} queries read the same rows and begin with the same step, each in its own "
+            f"stage; the first is {stages[0].title}",
+            tuple(FindingScope(stage=stage.label) for stage in stages),
+            sum(case.at_most_s(stage.key, shared_s) for stage in by_length[:-1]),
+            Confidence.LOW,
+            "step",
+            {"n": f"{n:,}"},
+        )
+
+
+def _first_step(case: Case, key: Key) -> tuple[object, ...] | None:
+    """Describe the source of a stage and the first step that calls a function, with their rows.
+
+    Long texts are cut off, so equal numbers of rows have to confirm them.
+    """
+    upwards = list(reversed(case.plans.of_stage(key)))
+    if not upwards or not _is_source(case, upwards[0]) or _UNNAMED.search(upwards[0].text):
+        return None
+    for each in upwards[1:]:
+        if each.name not in {*_STEPS, *_PASSES}:
+            return None
+        if each.name in _STEPS and _CALLS.search(_NULL_CHECKS.sub("", each.text)):
+            rows = case.plans.rows_of(each)
+            if rows is None or _UNNAMED.search(each.text):
+                return None
+            source = _compared(upwards[0].text), case.plans.rows_of(upwards[0])
+            return (*source, without_numbers(each.text), rows)
+    return None
 
 
 def _lineages(case: Case) -> Iterator[Hit]:
