@@ -25,12 +25,17 @@ _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 _DIGITS = 15
 _NAME = (
     rb"(time to run Python workers|scan time|data sent to Python workers"
-    rb"|time to (?:update|remove|commit changes))[a-z, ()]*"
+    rb"|time to (?:update|remove|commit changes)"
+    rb"|JDBC (?:query execution|remote data fetch and translation) time)[a-z, ()]*"
 )
 _TIMER = re.compile(rb'"Name":"' + _NAME + rb'","Update":"?(\d{1,%d})"?[,}]' % _DIGITS)
 _NAMED = re.compile(_NAME.decode())
 _OF_PYTHON = frozenset({"PythonRDD", "PairwiseRDD"})
 _RUN, _SCAN = "time to run Python workers", "scan time"
+_OF_DATABASES = (  # in ns; the others are in ms
+    "JDBC query execution time",
+    "JDBC remote data fetch and translation time",
+)
 _STATE = ("time to update", "time to remove", "time to commit changes")
 
 
@@ -66,10 +71,16 @@ class Timers:
             if timer is not None and value.isdecimal() and len(value) <= _DIGITS:
                 self._note(timer[1], value)
         if self._noted:
-            ran_ms, scan_ms = self._noted.get(_RUN), self._noted.get(_SCAN)
+            ran_ms, scan_ms = self._noted.get(_RUN), self._scan_ms()
             state = [self._noted[name] for name in _STATE if name in self._noted]
-            python = bool(self._noted.keys() - {_SCAN, *_STATE})
+            python = bool(self._noted.keys() - {_SCAN, *_OF_DATABASES, *_STATE})
             self._append(stage, task_id, python, ran_ms, scan_ms, sum(state) if state else None)
+
+    def _scan_ms(self) -> int | None:
+        """Return the time to read files and database tables, None if nothing was timed."""
+        times_ms = [self._noted[_SCAN]] if _SCAN in self._noted else []
+        times_ms += [self._noted[name] // 10**6 for name in _OF_DATABASES if name in self._noted]
+        return sum(times_ms) if times_ms else None
 
     def of_stage(self, stage: tuple[int, int], info: Mapping[str, Any]) -> None:
         """Keeps that all tasks of a stage run Python workers, which RDDs have no timers of."""

@@ -55,8 +55,10 @@ _COMPUTES = re.compile(
 _TIMED = re.compile(
     r"Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles|Execute InsertIntoHadoopFsRelationCommand"
 )
+_JDBC, _FETCH = "Scan JDBC", "JDBC remote data fetch and translation time"  # since Spark 4.0
 # A function in Scala or Java that its program gave no name; it may wait for anything.
 _UNNAMED_FUNCTION = re.compile(r"\bUDF\(")
+_JDBC_TABLE = re.compile(r"Scan JDBCRelation\((.*?)\)(?: \[numPartitions=|$| )")
 _NOWHERE = "NoopWrite"  # the sink of the format "noop"
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
@@ -249,6 +251,8 @@ def _is_explained(operator: Operator) -> bool:
     """Whether all that it waits for is computing, or has a cause of its own."""
     if _NOWHERE in operator.text:
         return True
+    if operator.name.startswith(_JDBC):
+        return _FETCH in operator.timed
     known = any(kind.fullmatch(operator.name) for kind in (_COMPUTES, _TIMED, PYTHON))
     return known and not _UNNAMED_FUNCTION.search(operator.text)
 
@@ -258,7 +262,10 @@ def _with_keys(word: str, operator: Operator) -> str:
     if word == "join" and keys and keys[1]:
         return f"join on {without_numbers(keys[1])[:_SHOWN_KEYS]}"
     if word == "scan":
-        return operator.name.lower().replace("  ", " ").strip()[:_SHOWN_KEYS]
+        kind, _, table = operator.name.partition(" ")
+        if found := _JDBC_TABLE.match(operator.name):
+            table = f"JDBC table {found[1]}"
+        return f"{kind.lower()} {table}".strip()[:_SHOWN_KEYS]
     if word == "aggregate" and (found := re.search(r"keys=\[([^\]]+)\]", operator.text)):
         return f"aggregate by {without_numbers(found[1])[:_SHOWN_KEYS]}"
     return word
