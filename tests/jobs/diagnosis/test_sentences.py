@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from venturi.jobs.diagnosis.calibration import Saving
 from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.diagnosis.sentences import saving_words
 from venturi.jobs.diagnosis.table import load_rules
 from venturi.jobs.logs import mapreduce, spark
 from venturi.jobs.stages.analysis import analyse
@@ -91,3 +93,19 @@ def test_a_job_of_mapreduce_has_maps_and_no_driver(number: str) -> None:
     assert "stage" not in said
     assert ("in its maps: saves about" in said) is (number == "0002")
     assert ("without a task, mostly application master; " in said) is (number == "0001")
+
+
+@pytest.mark.parametrize(
+    ("saved_s", "elapsed_s", "words"),
+    [
+        (45, 146, "saves about 45 s (30–60 s) of 146 s"),
+        (86, 185.3, "saves about 1.4 min (0.96–1.9 min) of 3.1 min"),
+        (120, 185.3, "saves about 2 min (1.3–2.7 min) of 3.1 min"),
+        (1_500, 36_000, "saves about 25 min (17–33 min) of 600 min"),
+    ],
+)
+def test_a_saving_and_the_whole_time_have_one_unit(
+    saved_s: float, elapsed_s: float, words: str
+) -> None:
+    saving = Saving(saved_s, saved_s * 2 / 3, saved_s * 4 / 3, "measured")
+    assert saving_words(saving, elapsed_s, None, bound=False) == words

@@ -23,4 +23,5 @@ PROGRAM = FaultyProgram(
         "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     },
     faulty={"spark.driver.memory": "620m"},
+    fixed={"spark.driver.memory": "2g"},
 )

@@ -43,10 +43,16 @@ def saving_words(
     said = []
     if saving.expected_s > 0:
         time = f"at most {high} {unit}" if bound else f"about {about} {unit} ({low}–{high} {unit})"
-        said.append(f"{time} of {format_duration(elapsed_s)}")
+        said.append(f"{time} of {_in_unit(elapsed_s, unit)}")
     if spares is not None:
         said.append(f"{spares.what} ({spares.share:.0%})")
     return f"saves {' and '.join(said)}"
+
+
+def _in_unit(value_s: float, unit: str) -> str:
+    """A time in `unit`, so that it compares with a saving at a glance."""
+    value = value_s / next(per for per, name in _UNITS if name == unit)
+    return f"{value:,.{1 if value < 100 else 0}f} {unit}"
 
 
 def _times(*values_s: float) -> tuple[list[str], str]:

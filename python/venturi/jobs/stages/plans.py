@@ -44,16 +44,19 @@ _WHAT = (
 )
 # Operators that only wait for timed work: they compute, or pass rows on.
 _COMPUTES = re.compile(
-    r"WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|(?:Shuffle|Broadcast|Result)QueryStage"
+    r"WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|(?:Shuffle|Broadcast|Result|TableCache)QueryStage"
     r"|(?:AQE|Custom)Shuffle\w+|(?:Reused|Broadcast)?Exchange|SubqueryBroadcast"
     r"|(?:Hash|Sort|ObjectHash)Aggregate|SortMergeJoin|ShuffledHashJoin|CartesianProduct"
     r"|Broadcast(?:Hash|NestedLoop)Join|Window(?:GroupLimit)?|(?:Partial)?Sort|Project|Filter"
     r"|Expand|Generate|Sample|Union|Coalesce|(?:Local|Global|Collect)Limit|TakeOrderedAndProject"
     r"|Range|LocalTableScan|ColumnarToRow|RowToColumnar"
 )
+CACHED = "InMemoryTableScan"
+"""Reads a cached table; below it is the plan that fills the cache, if the log has it."""
 # Operators with waits that `causes` has a part for: file reads and writes. Python's are separate.
 _TIMED = re.compile(
-    r"Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles|Execute InsertIntoHadoopFsRelationCommand"
+    r"Scan (?:parquet|orc|csv|json|text)\b.*|InMemoryTableScan|WriteFiles"
+    r"|Execute InsertIntoHadoopFsRelationCommand"
 )
 _JDBC, _FETCH = "Scan JDBC", "JDBC remote data fetch and translation time"  # since Spark 4.0
 # A function in Scala or Java that its program gave no name; it may wait for anything.
@@ -91,6 +94,7 @@ class Plans:
         self.children: dict[tuple[int, int], list[Operator]] = {}
         self._of_stages: dict[Key, list[Operator]] = {}
         self._timed_in: dict[tuple[int, int, Key], dict[str, float]] = {}
+        self._rows_in: dict[tuple[int, int], dict[Key, int]] = {}
         if account.operators is None or account.operator_metrics is None:
             return
         counted: dict[tuple[int, int], dict[str, int]] = {}
@@ -109,6 +113,9 @@ class Plans:
             else:
                 counts = counted.setdefault(place, {})
                 counts[name] = counts.get(name, 0) + value
+                if name == ROWS and stage[0] is not None:
+                    rows_in = self._rows_in.setdefault(place, {})
+                    rows_in[stage[0], stage[1]] = rows_in.get((stage[0], stage[1]), 0) + value
         rows = account.operators.sort("query_id", "node").rows()
         for query, node, above, name, text in rows:
             place = query, node
@@ -157,6 +164,10 @@ class Plans:
         """
         return self._timed_in.get((operator.query_id, operator.node, key), {})
 
+    def rows_in(self, operator: Operator) -> Mapping[Key, int]:
+        """The rows that leave `operator` in each stage that counted any."""
+        return self._rows_in.get((operator.query_id, operator.node), {})
+
     def fully_explained(self) -> frozenset[Key]:
         """The stages for which the log, as far as plans go, records all waits of their tasks.
 
@@ -164,7 +175,10 @@ class Plans:
         operator (third-party source or sink, typed function of the program, cache) excludes its
         stages, or all stages of its query if it has no metrics.
         """
-        told = {place: _is_explained(each) for place, each in self.operators.items()}
+        told = {
+            place: _is_explained(each) and (each.name != CACHED or bool(self.children_of(each)))
+            for place, each in self.operators.items()
+        }
         stages = {
             key: [(each.query_id, each.node) for each in there]
             for key, there in self._of_stages.items()

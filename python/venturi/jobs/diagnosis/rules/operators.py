@@ -22,8 +22,8 @@ from venturi.jobs.stages.causes import (
     total,
 )
 from venturi.jobs.stages.elapsed import BROADCAST
+from venturi.jobs.stages.plans import CACHED, ROWS, SCAN, SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
-from venturi.jobs.stages.plans import ROWS, SCAN, SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
 from venturi.jobs.stages.timeline import Key
 from venturi.record.account_tables import OPERATOR_TEXT
@@ -416,6 +416,8 @@ def _first_step(case: Case, key: Key) -> tuple[object, ...] | None:
     Long texts are cut off, so equal numbers of rows have to confirm them.
     """
     upwards = list(reversed(case.plans.of_stage(key)))
+    if any(each.name == CACHED for each in upwards):
+        return None
     if not upwards or not _is_source(case, upwards[0]) or _UNNAMED.search(upwards[0].text):
         return None
     for each in upwards[1:]:
