@@ -165,6 +165,14 @@ def test_python_workers_that_take_long_to_start(tmp_path: Path, log: SparkLog, f
     assert finding.replayed_s == pytest.approx(12.2 / 2 * 0.9, rel=0.01)
 
 
+def test_spark_3_does_not_time_the_start_of_workers(tmp_path: Path) -> None:
+    finding = found(tmp_path, python(20, 0, 0, **{"spark.python.worker.reuse": "false"}), 10)[
+        "python-start"
+    ]
+    assert "reuse = true" in finding.do
+    assert finding.replayed_s == pytest.approx(20 * 0.4 / 2 * 0.9, rel=0.01)
+
+
 def test_the_first_worker_of_each_slot_has_to_start(tmp_path: Path) -> None:
     assert "python-start" not in found(tmp_path, python(2, 600, 600), 1)
 

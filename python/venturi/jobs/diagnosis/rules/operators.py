@@ -57,6 +57,7 @@ _COLUMNS = re.compile(r"\[[^\]]*\]")
 _READ_SCHEMA = re.compile(r", ReadSchema: .*$", re.DOTALL)
 _WORKERS = "time to run Python workers"
 _STARTING, _INITIALIZING = "time to start Python workers", "time to initialize Python workers"
+_REUSE = "spark.python.worker.reuse"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin")
 _MULTIPLIES = re.compile("Join|Generate|Expand|CartesianProduct")
 _TO_SCAN = (READING, "cpu", TO_COMPUTE)
@@ -116,15 +117,20 @@ def python_start(case: Case) -> Iterator[Hit]:
         places, times = case.ran(stage.key)
         each_s = np.full(len(places), again_s / len(places))
         large = spent_s[_INITIALIZING] / n >= case.limit("python-start", "task_s")
-        new = case.setting("spark.python.worker.reuse") == "false"
+        new = case.setting(_REUSE) == "false"
+        timed = spent_s[_INITIALIZING] > 0
+        how = (
+            f"to start ({format_duration(spent_s[_STARTING])}) and to load functions and their "
+            f"data ({format_duration(spent_s[_INITIALIZING])})"
+            if timed
+            else f"to start ({format_duration(whole_s)}, an estimate: Spark 3 doesn't time it)"
+        )
         yield Hit(
             f"in {stage.title}, Python workers of {n:,} tasks took "
-            f"{whole_s / stage.task_s:.0%} of the task time to start "
-            f"({format_duration(spent_s[_STARTING])}) and to load functions and their data "
-            f"({format_duration(spent_s[_INITIALIZING])})",
+            f"{'' if timed else 'about '}{whole_s / stage.task_s:.0%} of the task time {how}",
             (FindingScope(stage=stage.label, query=there[0].query_id, operator=there[0].text),),
             case.saved_s(stage.key, np.minimum(each_s, times.elapsed_s)),
-            Confidence.HIGH,
+            Confidence.HIGH if timed else Confidence.LOW,
             "reuse" if new else "closure" if large else "tasks",
             {"tasks": f"{max(stage.slots, 1)}"},
         )
@@ -146,11 +152,19 @@ def _started_again_s(case: Case, stage: Stage, whole_s: float) -> float:
 
 
 def _starting_s(case: Case, stage: Stage, there: Sequence[Operator]) -> dict[str, float]:
-    """Return the task time of a stage to start and initialize Python workers, by metric."""
-    return {
+    """Return the task time of a stage to start and initialize Python workers, by metric.
+
+    Spark before 4.0 doesn't time this. Without reuse each task starts a worker, which takes about
+    as long as on Spark 4.
+    """
+    spent_s = {
         name: sum(case.plans.timed_in(each, stage.key).get(name, 0.0) for each in there)
         for name in (_STARTING, _INITIALIZING)
     }
+    if not any(spent_s.values()) and case.setting(_REUSE) == "false":
+        python_s = case.ran(stage.key)[1].causes.get(PYTHON, np.zeros(1))
+        spent_s[_STARTING] = total(np.minimum(python_s, case.limit("python-start", "start_s")))
+    return spent_s
 
 
 def _rdd_functions(case: Case, stage: Stage) -> Iterator[Hit]:
