@@ -71,11 +71,11 @@ def test_ls_has_a_line_for_each_imported_trial(settings: Settings, make_trial: M
 def test_a_column_that_is_not_shown_is_not_explained(settings: Settings) -> None:
     advise = ("advise", "hardware", "--sort", "10TB", "--limit", "3", "--all")
     shown = " ".join(on_terminal(settings, *advise))
-    assert 'columns left out at this width: narrowest, known, ties, "price of"' in shown
-    assert "? if another may be" not in shown
+    assert 'columns left out at this width: "limited by", known, ties, "price of"' in shown
+    assert "? if it may be another" not in shown
     assert "older than a year" not in shown
-    assert "? if another may be" in " ".join(on_terminal(settings, *advise, columns=140))
-    assert "  narrowest: of map+shuffle, sort+reduce; ? if another may be" in "\n".join(
+    assert "? if it may be another" in " ".join(on_terminal(settings, *advise, columns=140))
+    assert "  limited by: in map+shuffle, sort+reduce; ? if it may be another" in "\n".join(
         into_pipe(settings, *advise)
     )
 
@@ -126,7 +126,7 @@ def test_listings_fit_a_terminal(
     assert not [line for line in shown if re.fullmatch(r"\s*\w\s*", line)]  # no column of letters
 
 
-def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(
+def test_the_ranking_of_several_catalogues_keeps_the_limit(
     settings: Settings, tmp_path: Path
 ) -> None:
     own = tmp_path / "own.csv"
@@ -144,7 +144,7 @@ def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(
         "--all",
     )
     header = next(line for line in shown if line.lstrip().startswith("#"))
-    assert header.split() == ["#", "type", "nodes", "time", "cost", "narrowest"]
+    assert header.split() == ["#", "type", "nodes", "time", "cost", "limited", "by"]
     assert any("(ec2-2014)" in line for line in shown)
 
 

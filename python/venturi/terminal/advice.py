@@ -28,18 +28,25 @@ TIES_NAMED = 3
 ROUNDED = 1.02  # a bill that much above the time used is decided by the rounding of time
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
-SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal is narrow
+SPARE = ("price of", "ties", "known", "billed", "limited by")  # where a terminal is narrow
 SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
 def time_text(span: Bounds, at_least: bool = False) -> str:
     """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
-    unit, scale = next(
-        (unit, scale)
-        for unit, scale, from_s in (("h", 3600, 6000), ("min", 60, 100), ("s", 1, 0.0))
-        if span.value >= from_s
-    )
+    unit, scale = _time_unit(span.value)
     return _range(span, scale, "", f" {unit}", at_least)
+
+
+def plain_time_text(value_s: float) -> str:
+    """`3.5 min`: a time without a range, in the units of those with one."""
+    unit, scale = _time_unit(value_s)
+    return f"{value_s / scale:.3g} {unit}"
+
+
+def _time_unit(value_s: float) -> tuple[str, float]:
+    units = (("h", 3600.0, 6000.0), ("min", 60.0, 100.0), ("s", 1.0, 0.0))
+    return next((unit, scale) for unit, scale, from_s in units if value_s >= from_s)
 
 
 def usd_text(span: Bounds | None, at_least: bool = False) -> str:
@@ -167,7 +174,7 @@ def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
     if found.choices is not None and found.choices.recommended is best:
         yield from _why_recommended(found.choices.cheapest, best)
     if best.startup_s:
-        yield f"Time and cost include {format_duration(best.startup_s)} to start the cluster."
+        yield f"Time and cost include {plain_time_text(best.startup_s)} to start the cluster."
     if request.limits:
         yield f"Your limits: {request.limits}."
     if decided := billing_minimum(best):
@@ -247,14 +254,14 @@ def _cells(option: Option, usd: Bounds | None, **more: str) -> dict[str, str]:
         "time": time_text(option.time_s, option.lower_bound),
         "cost": usd_text(usd, option.lower_bound),
         **more,
-        "narrowest": _narrowest(option),
+        "limited by": _limits(option),
         "known": "—" if option.weakest is None else option.weakest.value,
     }
 
 
 def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
     """Notes on columns of these options."""
-    yield "narrowest", "narrowest: of map+shuffle, sort+reduce; ? if another may be"
+    yield "limited by", "limited by: in map+shuffle, sort+reduce; ? if it may be another"
     if any(option.price_is_stale for option in shown):
         yield "price of", "! price older than a year"
     if any(option.billed_usd is None for option in shown):
@@ -274,9 +281,13 @@ def _table(rows: Iterable[Mapping[str, TableCell]], prose: Sequence[str] = ()) -
     return replace(made, numeric=tuple(name in {"#", "nodes"} for name in made.headings))
 
 
-def _narrowest(option: Option) -> str:
-    names = ((SHORT.get(each.narrowest, each.narrowest), each.certain) for each in option.phases)
-    return ", ".join(name if certain else f"{name}?" for name, certain in names)
+def _limits(option: Option) -> str:
+    """The resource that limits each phase, once if it's the same in all."""
+    names = [SHORT.get(each.narrowest, each.narrowest) for each in option.phases]
+    if len(set(names)) == 1:
+        return names[0] + ("" if all(each.certain for each in option.phases) else "?")
+    phases = zip(names, option.phases, strict=True)
+    return ", ".join(name if each.certain else f"{name}?" for name, each in phases)
 
 
 def _price_date(option: Option) -> str:
@@ -420,7 +431,7 @@ def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph
     yield prediction_table([each.option for each in explanations])
     yield Paragraph("")
     if option.startup_s:
-        told = f"Time and cost include {format_duration(option.startup_s)} to start the cluster."
+        told = f"Time and cost include {plain_time_text(option.startup_s)} to start the cluster."
         yield Paragraph(told, indent=2)
     for text in filter(None, (billing_minimum(option), _decisive(first))):
         yield Paragraph(text, indent=2)
@@ -433,7 +444,7 @@ def _decisive(explanation: Explanation) -> str:
     if not explanation.sensitivity:
         return ""
     most = explanation.sensitivity[0]
-    low, high = map(format_duration, most.time_s)
+    low, high = map(plain_time_text, most.time_s)
     return (
         f"The {most.rate.replace('_', ' ')} rate matters most ({_known(most.known)} MB/s): "
         f"the time is {low} or {high} at its ends."

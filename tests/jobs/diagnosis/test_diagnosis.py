@@ -44,6 +44,7 @@ ALSO_PLANTED = {
     "needless-repartition": ("shuffled-again", "5,000,000 rows", "remove the repartition()"),
     "large-closure": ("python-start", "Python workers of 40 tasks", "broadcast variable"),
     "rdd-lambda": ("python-rows", "each of 2,000,000 records", "DataFrames"),
+    "cache-too-small": ("cache-incomplete", "2,400,000 rows again", "MEMORY_AND_DISK"),
     "uncached-reuse": ("recomputed", "3 queries read the same rows", "after the first step"),
     "jdbc-one-partition": ("one-task", "a single task of 7.5 s", "numPartitions = 2"),
     "partition-filter-missed": ("full-scan", "kept 3.3% of them", "filter by the bare column"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from venturi.core.units import format_duration
 from venturi.machines.cost.job import Job
 
 # Amazon's EMR advisor counts 210 s; Dataproc takes about 90 s, a full EMR cluster up to 10 min.
@@ -40,10 +39,8 @@ def operated(
         job = replace(job, startup_s=startup_s, startup_range_s=None)
     elif not job.startup_s:
         job = replace(job, startup_s=STARTUP_S, startup_range_s=STARTUP_RANGE_S)
-        low, high = map(format_duration, STARTUP_RANGE_S)
-        notes.append(
-            f"the cluster starts in {format_duration(STARTUP_S)} ({low} to {high}), paid in full"
-        )
+        usual, low, high = (f"{each / 60:g}" for each in (STARTUP_S, *STARTUP_RANGE_S))
+        notes.append(f"the cluster starts in {usual} min ({low} to {high}), paid in full")
     states_cpu = job.map_core_s_per_byte or job.reduce_core_s_per_byte
     if core_s_per_gb is not None:
         job = job.computing(core_s_per_gb * job.input_bytes / 1e9)

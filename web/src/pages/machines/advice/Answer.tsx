@@ -129,7 +129,7 @@ const OPTIONS: Column<OptionRow>[] = [
     cell: ({ option }) => <RangeCell value={costOf(option)} as={usd} least={option.lower_bound} />,
   },
   { head: "Frontier", cell: ({ frontier }) => frontier },
-  { head: "Narrowest point", kind: "formula", cell: narrowest },
+  { head: "Limited by", kind: "formula", cell: narrowest },
   {
     head: "Weakest input",
     cell: ({ option: { weakest } }) => weakest ?? "none",
