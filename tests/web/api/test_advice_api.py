@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -165,3 +166,15 @@ def test_a_prediction_with_formula_and_origin(client: httpx.Client) -> None:
     for wrong in ("i2.8xlarge", "i2.8xlarge:0", ":3"):
         refused = client.get("/api/predict", params={"on": wrong})
         assert (refused.status_code, refused.json()["code"]) == (422, "VEN-QUERY-VALUE")
+
+
+def test_your_limits_count_on_the_page_as_in_the_command(
+    client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text('provider = ["aws"]\nfamily = ["i4i"]\nmax_vcpus = 256\n')
+    monkeypatch.setenv("VENTURI_LIMITS", str(limits))
+    found = advice(client, sort="10TB")
+    assert {row["option"]["instance_type"].partition(".")[0] for row in found["options"]} == {"i4i"}
+    assert found["question"].endswith("; your limits: aws; i4i; 256 vCPUs.")
+    assert "--max-nodes" not in found["commands"][0]

@@ -220,10 +220,9 @@ def limit_options(command: F) -> F:
         **others: Any,
     ) -> Any:
         from venturi.core import settings
-        from venturi.machines.advice.limits import Limits, read_limits
+        from venturi.machines.advice.limits import own_limits
 
-        file = settings.load().operating_limits
-        limits = Limits() if file is None else read_limits(file)
+        limits = own_limits(settings.load().operating_limits)
         given = {
             "provider": provider,
             "region": region,

@@ -72,6 +72,11 @@ def read_limits(file: Path) -> Limits:
     return found.model_copy(update={"prices": str(file.parent / Path(found.prices).expanduser())})
 
 
+def own_limits(file: Path | None) -> Limits:
+    """The user's limits, of the setting VENTURI_LIMITS; without a file there are none."""
+    return Limits() if file is None else read_limits(file)
+
+
 def limited(catalogs: Sequence[Catalog], limits: Limits, today: date) -> list[Catalog]:
     """The catalogs with the allowed types, at the limits' prices.
 

@@ -85,7 +85,9 @@ def _question(advice: Advice) -> str:
     if request.budget_usd is not None:
         question += f" for at most {format_usd(request.budget_usd)}"
     catalogs = "catalog" if len(advice.catalogs) == 1 else "catalogs"
-    return f"{question}; network {request.network}; {catalogs} {' and '.join(advice.catalogs)}."
+    limits = f"; your limits: {request.limits}" if request.limits else ""
+    names = " and ".join(advice.catalogs)
+    return f"{question}; network {request.network}; {catalogs} {names}{limits}."
 
 
 def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:

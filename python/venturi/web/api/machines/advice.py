@@ -13,10 +13,12 @@ from shlex import join
 from typing import Annotated, Literal
 
 from venturi.core.errors import VenturiError
+from venturi.core.settings import load
 from venturi.core.units import parse_bytes, parse_duration_s
 from venturi.machines.advice.explain import Explanation, explain_first, explain_type
 from venturi.machines.advice.explain import explain as explain_option
 from venturi.machines.advice.hardware import Advice, advise, compared, predict, type_and_nodes
+from venturi.machines.advice.limits import limited, own_limits
 from venturi.machines.advice.network_costs import network_costs
 from venturi.machines.advice.option import AdviceObjective
 from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
@@ -128,7 +130,7 @@ def advice(
     explain: Annotated[
         str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
     ] = None,
-    max_nodes: MostNodes = DEFAULT_MAX_NODES,
+    max_nodes: MostNodes | None = None,
     volumes: VolumesOf = None,
     exchange: ExchangeOf = "remote",
     disks: DisksOf = None,
@@ -145,15 +147,17 @@ def advice(
     texts += [f"{name}={share:g}%" for name, share in shares.items() if share is not None]
     texts += [] if disks is None else [f"disks={disks}"]
     texts += [] if price == "on-demand" else [f"price={price}"]
-    found = [
-        _with(_catalog(name), texts, volumes, today)
-        for name in dict.fromkeys(catalog or (DEFAULT,))
-    ]
+    names = dict.fromkeys(catalog or (DEFAULT,))
+    limits = own_limits(load().operating_limits)
+    found = [_with(_catalog(name), texts, volumes, today) for name in names]
+    found = limited(found, limits, today)
     classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
     request = HardwareRequest(
         job=operated(sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange))),
         durabilities=tuple(Durability(name) for name in classes),
-        max_nodes=max_nodes,
+        max_nodes=max_nodes or limits.max_nodes or DEFAULT_MAX_NODES,
+        max_vcpus=limits.max_vcpus,
+        limits=limits.words,
         objective=AdviceObjective(objective),
         deadline_s=None if deadline is None else parse_duration_s(deadline),
         budget_usd=budget,
@@ -175,6 +179,7 @@ def advice(
         explain=explain,
         assumed=texts,
         volumes=volumes,
+        max_nodes=max_nodes,
     )
     return _answered(answer, found, explanations, command)
 
@@ -204,6 +209,7 @@ def predictions(
     today = datetime.now(UTC).date()
     types = [text.partition(":")[0] for text in on]
     found = [equipped(_catalog(name)) for name in dict.fromkeys(catalog or shipped_with(types))]
+    found = limited(found, own_limits(load().operating_limits).of_prices(), today)
     job = operated(sort_job(parse_bytes(sort, unit_needed=True), Durability(durability)))
     request = HardwareRequest(
         job=job, network=NetworkChoice(network.replace("-", " ")), today=today
@@ -290,6 +296,7 @@ def _command(
     explain: str | None,
     assumed: list[str],
     volumes: str | None,
+    max_nodes: int | None,
 ) -> str:
     """The command line that asks the same."""
     words = ["venturi", "advise", "hardware", "--sort", sort]
@@ -302,7 +309,7 @@ def _command(
         "--explain": explain,
         "--volumes": volumes,
         "--exchange": None if request.job.exchange is Exchange.REMOTE else request.job.exchange,
-        "--max-nodes": None if request.max_nodes == DEFAULT_MAX_NODES else str(request.max_nodes),
+        "--max-nodes": None if max_nodes is None else str(max_nodes),
     }
     words += [word for text in assumed for word in ("--assume", text)]
     for name, value in options.items():
