@@ -21,6 +21,7 @@ from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
+from venturi.terminal.predictions import plain_time_text, time_text, usd_text
 from venturi.terminal.table import Paragraph, Table, TableCell, pairs, table_of
 
 FRONTIER_SHOWN = 12
@@ -30,39 +31,6 @@ DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
 SPARE = ("price of", "ties", "known", "billed", "limited by")  # where a terminal is narrow
 SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
-
-
-def time_text(span: Bounds, at_least: bool = False) -> str:
-    """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
-    unit, scale = _time_unit(span.value)
-    return _range(span, scale, "", f" {unit}", at_least)
-
-
-def plain_time_text(value_s: float) -> str:
-    """`3.5 min`: a time without a range, in the units of those with one."""
-    unit, scale = _time_unit(value_s)
-    return f"{value_s / scale:.3g} {unit}"
-
-
-def _time_unit(value_s: float) -> tuple[str, float]:
-    units = (("h", 3600.0, 6000.0), ("min", 60.0, 100.0), ("s", 1.0, 0.0))
-    return next((unit, scale) for unit, scale, from_s in units if value_s >= from_s)
-
-
-def usd_text(span: Bounds | None, at_least: bool = False) -> str:
-    """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
-    return "—" if span is None else _range(span, 1, "$", "", at_least)
-
-
-def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:
-    value, low, high = (each / scale for each in (span.value, span.low, span.high))
-    whole = 10 if before else 20  # from there on, decimals are finer than the range
-    digits = 0 if value >= whole else 1 if value >= 10 else 2
-    told = f"{before}{value:,.{digits}f}{after}"
-    if at_least:
-        return f"≥ {told}"
-    bounds = f"{low:,.{digits}f}", f"{high:,.{digits}f}"
-    return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
 
 
 def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:

@@ -1,8 +1,42 @@
-"""Predicted and measured time in words: the same on the terminal and in reports."""
+"""Predicted times and costs in words: the same on the terminal and in reports."""
 
 from __future__ import annotations
 
 from venturi.core.units import format_duration
+from venturi.machines.cost.dataflow import Bounds
+
+
+def time_text(span: Bounds, at_least: bool = False) -> str:
+    """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
+    unit, scale = _time_unit(span.value)
+    return _range(span, scale, "", f" {unit}", at_least)
+
+
+def plain_time_text(value_s: float) -> str:
+    """`3.5 min`: a time without a range, in the units of those with one."""
+    unit, scale = _time_unit(value_s)
+    return f"{value_s / scale:.3g} {unit}"
+
+
+def _time_unit(value_s: float) -> tuple[str, float]:
+    units = (("h", 3600.0, 6000.0), ("min", 60.0, 100.0), ("s", 1.0, 0.0))
+    return next((unit, scale) for unit, scale, from_s in units if value_s >= from_s)
+
+
+def usd_text(span: Bounds | None, at_least: bool = False) -> str:
+    """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
+    return "—" if span is None else _range(span, 1, "$", "", at_least)
+
+
+def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:
+    value, low, high = (each / scale for each in (span.value, span.low, span.high))
+    whole = 10 if before else 20  # from there on, decimals are finer than the range
+    digits = 0 if value >= whole else 1 if value >= 10 else 2
+    told = f"{before}{value:,.{digits}f}{after}"
+    if at_least:
+        return f"≥ {told}"
+    bounds = f"{low:,.{digits}f}", f"{high:,.{digits}f}"
+    return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
 
 
 def predicted_and_taken(

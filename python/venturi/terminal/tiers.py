@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from venturi.core.units import format_bytes_decimal, format_duration, format_rate
 from venturi.core.wording import count_of
 from venturi.jobs.tiers.advice import TiersAdvice
-from venturi.terminal.advice import time_text, usd_text
+from venturi.terminal.predictions import time_text, usd_text
 from venturi.terminal.table import Paragraph, Table, table
 
 SHOWN_STAGES = 20

@@ -12,7 +12,7 @@ from venturi.jobs.whatif.ranking import TypeRanking
 from venturi.jobs.whatif.uncertainty import CapacityEffect
 from venturi.jobs.whatif.validation import Validation
 from venturi.machines.cost.dataflow import Bounds
-from venturi.terminal.advice import time_text
+from venturi.terminal.predictions import time_text
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 _LIMITS = {

@@ -73,7 +73,7 @@ def read_limits(file: Path) -> Limits:
 
 
 def own_limits(file: Path | None) -> Limits:
-    """The user's limits, of the setting VENTURI_LIMITS; without a file there are none."""
+    """The user's limits, from the file in the setting VENTURI_LIMITS; all types without one."""
     return Limits() if file is None else read_limits(file)
 
 
