@@ -12,7 +12,7 @@ from venturi.jobs.stages.timeline import Key
 
 @rule("cache-incomplete")
 def cache_incomplete(case: Case) -> Iterator[Hit]:
-    """Find cached tables whose source makes rows again in later stages.
+    """Find cached tables that are computed again in later stages.
 
     The plan below the scan of a cache counts rows only where a partition isn't in the cache. Lost
     executors take cached partitions with them, which is a finding of its own.

@@ -472,7 +472,7 @@ def _lineages(case: Case) -> Iterator[Hit]:
         share = 1.0 if lasted_s[-1] >= _GROWN * lasted_s[1] else 0.5
         pairs = zip(own[1:], lasted_s[1:], lasted_s, strict=False)
         yield Hit(
-            f"{len(own):,} jobs start from RDD {ids[0]} and compute it and what follows again, "
+            f"{len(own):,} jobs start from RDD {ids[0]} and compute it and the next steps again, "
             f"because nothing is cached; the first is {own[0].title}",
             tuple(FindingScope(stage=stage.label) for stage in own),
             sum(
