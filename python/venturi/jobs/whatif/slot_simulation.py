@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,40 @@ class StageTasks:
     n_tasks: int
     """Attempts at one task are one after another."""
     places: npt.NDArray[np.intp]
+
+
+class _StageProgress:
+    """The tasks of a stage that have run: how many, the end of the last, and warm-ups by slot."""
+
+    __slots__ = ("done", "last_s", "warm_ups")
+
+    def __init__(self) -> None:
+        self.done, self.last_s = 0, 0.0
+        self.warm_ups: dict[int, int] = {}
+
+    def run(self, tasks: StageTasks, free: list[tuple[float, int]], until_s: float) -> float:
+        """Runs tasks on the heap of `free` slots until its end, or until a slot is free at
+        `until_s` or later. Returns the time of their warm-up.
+
+        The loop runs for each task of a job, so it uses only local names.
+        """
+        lasting_s, more_s, warm_ups = tasks.lasting_s, tasks.more_s, self.warm_ups
+        last_s, n_more, warming_s = self.last_s, len(more_s), 0.0
+        place, n = self.done, len(lasting_s)
+        while place < n:
+            free_s, slot = free[0]
+            if free_s >= until_s:
+                break
+            end_s = free_s + lasting_s[place]
+            if n_more and (had := warm_ups.get(slot, 0)) < n_more:
+                warm_ups[slot] = had + 1
+                end_s += more_s[had]
+                warming_s += more_s[had]
+            heapreplace(free, (end_s, slot))
+            last_s = max(last_s, end_s)
+            place += 1
+        self.done, self.last_s = place, last_s
+        return warming_s
 
 
 class SlotSimulation:
@@ -87,10 +122,7 @@ class SlotSimulation:
         ordered = list(self._spans)
         places = {key: place for place, key in enumerate(ordered)}
         free = [(0.0, slot) for slot in range(slots)]
-        had: dict[Key, dict[int, int]] = {
-            key: {} for key, tasks in self.tasks.items() if tasks.more_s
-        }
-        task_s = self.warm_s
+        progress = {key: _StageProgress() for key in ordered}
         waiting: list[tuple[float, int]] = []
         ready: list[int] = []
         ends: dict[Key, float] = {}
@@ -106,33 +138,27 @@ class SlotSimulation:
                     ends[span.key] = at_s + tasks.tail_s
                     release(span.key)
 
-        done = dict.fromkeys(ordered, 0)
-        last = dict.fromkeys(ordered, 0.0)
         release(None)
+        warming_s = 0.0
         while waiting or ready:
             if not ready and waiting[0][0] > free[0][0]:
                 idle_s = waiting[0][0]
-                free = [(max(free_s, idle_s), slot) for free_s, slot in free]
-                heapify(free)
+                if max(free)[0] <= idle_s:
+                    free = [(idle_s, slot) for slot in range(slots)]
+                else:
+                    free = [(max(free_s, idle_s), slot) for free_s, slot in free]
+                    heapify(free)
             while waiting and waiting[0][0] <= free[0][0]:
                 heappush(ready, heappop(waiting)[1])
             key = ordered[ready[0]]
             tasks = self.tasks[key]
-            free_s, slot = free[0]
-            end_s = free_s + tasks.lasting_s[done[key]]
-            if key in had and (place := had[key].get(slot, 0)) < len(tasks.more_s):
-                had[key][slot] = place + 1
-                end_s += tasks.more_s[place]
-                task_s += tasks.more_s[place]
-            heapreplace(free, (end_s, slot))
-            last[key] = max(last[key], end_s)
-            done[key] += 1
-            if done[key] == len(tasks.lasting_s):
+            own = progress[key]
+            warming_s += own.run(tasks, free, waiting[0][0] if waiting else inf)
+            if own.done == len(tasks.lasting_s):
                 heappop(ready)
-                had.pop(key, None)
-                ends[key] = last[key] + tasks.tail_s
+                ends[key] = own.last_s + tasks.tail_s
                 release(key)
-        return SimulatedSchedule(self._whole_s(ends), task_s)
+        return SimulatedSchedule(self._whole_s(ends), self.warm_s + warming_s)
 
     def boundless(self) -> tuple[int, float]:
         """The number of slots that its tasks can fill, and the time with as many or more."""
