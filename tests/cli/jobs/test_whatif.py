@@ -53,6 +53,17 @@ def test_cost_comes_from_the_catalog(job: tuple[Settings, str]) -> None:
     assert target["extrapolated"]
 
 
+def test_own_price_replaces_the_catalogs(job: tuple[Settings, str]) -> None:
+    found = asked(job, "--executors", "2", "--usd-per-node-hour", "3.6")
+    (target,) = found["targets"]
+    for each in (found["today"], target):
+        paid_s = max(60, each["time_s"]["value"])
+        assert each["usd"]["value"] == pytest.approx(each["hosts"] * 3.6 * paid_s / 3600)
+    other = asked(job, "--on", "i4i.4xlarge:8", "--usd-per-node-hour", "3.6")
+    assert other["today"]["usd"] is None
+    assert other["targets"][0]["usd"]["value"] == pytest.approx(8 * 3.6 * 60 / 3600, rel=0.01)
+
+
 def test_a_range_of_executors_is_tried_in_powers_of_two(job: tuple[Settings, str]) -> None:
     found = asked(job, "--executors", "1..12")
     assert [each["executors"] for each in found["targets"]] == [1, 2, 4, 8, 12]
@@ -98,6 +109,7 @@ def test_a_job_predicts_itself(job: tuple[Settings, str]) -> None:
     ("options", "problem"),
     [
         (("--on", "i4i.4xlrge:8"), "did you mean i4i.4xlarge"),
+        (("--on", "i4i.4xlarge:x"), "is not TYPE or TYPE:NODES"),
         (("--on", "i4i.4xlarge:8", "--cores-per-executor", "64"), "smaller than one executor"),
         (("--network", "0Gbit"), "must be above 0"),
         (("--disk", "floppy"), "neither a class of disks nor a rate"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from venturi.jobs.whatif.demand import JobDemand, demand_of
 from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, StageEffects
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
 from venturi.jobs.whatif.probed import probed_capacities
-from venturi.jobs.whatif.setup import Setup, recorded_setup, target_setup
+from venturi.jobs.whatif.setup import Setup, SetupChange, priced, recorded_setup, target_setup
 from venturi.jobs.whatif.task_plan import (
     ADAPTIVE,
     ADVISORY,
@@ -124,6 +125,9 @@ GROWTH = Quantity(
 """Chosen by us: the power of the data by which work grows."""
 
 
+_MOST_KEPT = 16
+
+
 class RecordedJob:
     """A recorded job that questions can be asked about; loads and checks it once."""
 
@@ -149,9 +153,17 @@ class RecordedJob:
         self.setup: Setup = recorded_setup(
             self.line, trial, ran_on, probed_capacities(repository, trial)
         )
+        self._unchanged: dict[Setup, WhatIfPrediction] = {}
         self.settings: Mapping[str, str] = self.line.account.configuration
         if ADAPTIVE not in self.settings and not _adaptive_by_default(self.line):
             self.settings = {**self.settings, ADAPTIVE: "false"}
+
+    def again(self, repository: TrialRepository, ran_on: InstanceType | None = None) -> RecordedJob:
+        """The same job for another question: its machines as they are known now."""
+        other = copy(self)
+        known = probed_capacities(repository, self.trial)
+        other.ran_on, other.setup = ran_on, recorded_setup(self.line, self.trial, ran_on, known)
+        return other
 
     def model(self, changes: JobChanges, target: Setup) -> JobModel:
         """The model of the job with `changes` on `target`."""
@@ -207,10 +219,17 @@ class RecordedJob:
         measure = "venturi whatif TRIAL --validate TRIAL2, a trial with other data"
         return CapacityEffect("growth", "both", GROWTH, fast_s, slow_s, measure)
 
-    def today(self) -> WhatIfPrediction:
-        """The job as recorded, on the model's terms."""
-        found = self.predict(JobChanges(), self.setup, baselines=False)
-        return replace(found, rests_on=(), assumes=())
+    def today(self, price: SetupChange | None = None) -> WhatIfPrediction:
+        """The job as recorded, on the model's terms; at a `price` that replaces the catalog's."""
+        bare = replace(self.setup, tariff=None, unpriced="")
+        if (found := self._unchanged.get(bare)) is None:
+            if len(self._unchanged) >= _MOST_KEPT:
+                self._unchanged.clear()
+            found = self.predict(JobChanges(), bare, baselines=False)
+            self._unchanged[bare] = found
+        setup = self.setup if price is None else priced(self.setup, price)
+        usd, unpriced = _cost(setup, found.time_s)
+        return replace(found, rests_on=(), assumes=(), usd=usd, unpriced=unpriced)
 
     def _baselines(self, slots: int) -> dict[str, float]:
         assert self.line.elapsed_s is not None
@@ -248,10 +267,11 @@ def answer(job: RecordedJob, changes: Sequence[JobChanges]) -> WhatIfAnswer:
     """The answer for each of `changes`."""
     model = job.model(JobChanges(), job.setup)
     not_modeled = dict.fromkeys(each for change in changes for each in change.not_modeled)
+    own = next((each.setup for each in changes if each.setup.type is None), None)
     return WhatIfAnswer(
         job.trial.id,
         job.line.account.application.name,
-        job.today(),
+        job.today(own),
         tuple(job.predict(each) for each in changes),
         tuple(not_modeled),
         model.replay_error,

@@ -207,6 +207,7 @@ class SetupChange:
     heap_bytes: float | None = None
     disk: str | None = None
     network_bytes_per_s: float | None = None
+    usd_per_host_hour: float | None = None
 
 
 def target_setup(recorded: Setup, change: SetupChange, ran_on: InstanceType | None = None) -> Setup:
@@ -243,7 +244,14 @@ def target_setup(recorded: Setup, change: SetupChange, ran_on: InstanceType | No
     if change.network_bytes_per_s is not None:
         rate = change.network_bytes_per_s
         made = replace(made, network=assumed(0.9 * rate, 0.5 * rate, rate, "--network"))
-    return made
+    return priced(made, change)
+
+
+def priced(setup: Setup, change: SetupChange) -> Setup:
+    """`setup` at the price that the question gives, by the second and at least a minute."""
+    if change.usd_per_host_hour is None:
+        return setup
+    return replace(setup, tariff=Tariff(change.usd_per_host_hour, "USD"), unpriced="")
 
 
 def _on_machines(made: Setup, change: SetupChange, cores: int) -> Setup:
