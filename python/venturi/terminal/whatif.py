@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from venturi.core.units import format_duration, format_rate
 from venturi.core.wording import count_of, percent
-from venturi.jobs.whatif.answer import BASELINES, WhatIfAnswer, WhatIfPrediction
+from venturi.jobs.whatif.answer import BASELINES, WhatIfAnswer, WhatIfPrediction, fastest
 from venturi.jobs.whatif.model import DRIVER, LONGEST
 from venturi.jobs.whatif.ranking import TypeRanking
 from venturi.jobs.whatif.uncertainty import CapacityEffect
@@ -33,7 +33,7 @@ SHOWN_EFFECTS = 2
 
 def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
     """The whole answer, the first screen first."""
-    best = _fastest(answer)
+    best = answer.targets[fastest(answer)]
     yield Paragraph(sentence(answer), "bold")
     yield ""
     yield _setups(answer.today, answer.targets)
@@ -46,18 +46,13 @@ def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
     yield from _rests_on(best)
     for name in answer.not_modeled:
         yield Paragraph(f"not modeled: {name}", "yellow", 2)
-    yield Paragraph(
-        f"the replay of the recorded job is {percent(answer.replay_error)} "
-        f"{'longer' if answer.replay_error > 0 else 'shorter'} than the job took",
-        "dim",
-        2,
-    )
+    yield Paragraph(replay_text(answer), "dim", 2)
     yield from _stages(best)
 
 
 def sentence(answer: WhatIfAnswer) -> str:
     """The fastest target against today, in one sentence."""
-    best, today = _fastest(answer), answer.today
+    best, today = answer.targets[fastest(answer)], answer.today
     ratio = best.time_s.value / today.time_s.value
     change = "as long as today"
     if abs(ratio - 1) >= 0.01:
@@ -70,8 +65,11 @@ def sentence(answer: WhatIfAnswer) -> str:
     )
 
 
-def _fastest(answer: WhatIfAnswer) -> WhatIfPrediction:
-    return min(answer.targets, key=lambda each: each.time_s.value)
+def replay_text(answer: WhatIfAnswer) -> str:
+    """How far the replay of the recorded job is from its time."""
+    longer = "longer" if answer.replay_error > 0 else "shorter"
+    error = percent(answer.replay_error)
+    return f"the replay of the recorded job is {error} {longer} than the job took"
 
 
 def limit_text(limit: str) -> str:
@@ -114,13 +112,14 @@ def _setups(today: WhatIfPrediction | None, targets: Sequence[WhatIfPrediction])
 
 def _rests_on(prediction: WhatIfPrediction) -> Iterator[Paragraph]:
     for each in prediction.rests_on[:SHOWN_EFFECTS]:
-        yield Paragraph(_effect(each), indent=2)
+        yield Paragraph(effect_text(each), indent=2)
     yield Paragraph(prediction.interval_from, "dim", 2)
     for text in prediction.assumes:
         yield Paragraph(f"assumes: {text}", "dim", 2)
 
 
-def _effect(each: CapacityEffect) -> str:
+def effect_text(each: CapacityEffect) -> str:
+    """A capacity that the prediction rests on, its origin, and how to measure it."""
     machines = {"both": "", "recorded": " of the recorded machine", "target": " of the target"}
     value = each.rate.value
     known = format_rate(value) if each.capacity in {"disk", "network"} else f"{value:.3g}"

@@ -28,6 +28,7 @@ import type {
   TrialPage,
   TwoJobs,
   Views,
+  WhatIfPage,
 } from "./api";
 
 export type * from "./api";
@@ -50,6 +51,7 @@ export interface Endpoints {
   "/api/cost": RankingData;
   "/api/compare": ComparisonData;
   "/api/jobs": TwoJobs;
+  "/api/whatif": WhatIfPage;
   "/api/effect": Effects;
   "/api/scaling": Scaling;
   "/api/catalogs": Catalogs;

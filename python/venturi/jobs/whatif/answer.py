@@ -188,9 +188,9 @@ class RecordedJob:
         rests_on = capacity_effects(model, target)
         if changes.data != 1:
             rests_on = (self._growth(changes, target), *rests_on)
-        distances = _distances(self.setup, target, changes)
+        distances = distances_of(self.setup, target, changes)
         bounds = interval(time_s, distances, rests_on, model.rough_s(target))
-        usd, unpriced = _cost(target, bounds)
+        usd, unpriced = cost_of(target, bounds)
         return WhatIfPrediction(
             target.name,
             target.hosts,
@@ -228,15 +228,18 @@ class RecordedJob:
             found = self.predict(JobChanges(), bare, baselines=False)
             self._unchanged[bare] = found
         setup = self.setup if price is None else priced(self.setup, price)
-        usd, unpriced = _cost(setup, found.time_s)
+        usd, unpriced = cost_of(setup, found.time_s)
         return replace(found, rests_on=(), assumes=(), usd=usd, unpriced=unpriced)
 
     def _baselines(self, slots: int) -> dict[str, float]:
+        return {REPLAY: self.demand.replayed_s(slots), **self.laws_s(slots)}
+
+    def laws_s(self, slots: int) -> dict[str, float]:
+        """The baselines that need no replay."""
         assert self.line.elapsed_s is not None
         elapsed_s = self.line.elapsed_s
         serial_s = self.demand.serial_s
         return {
-            REPLAY: self.demand.replayed_s(slots),
             AMDAHL: serial_s + (elapsed_s - serial_s) * self.setup.slots / slots,
             PROPORTIONAL: elapsed_s * self.setup.slots / slots,
         }
@@ -278,6 +281,12 @@ def answer(job: RecordedJob, changes: Sequence[JobChanges]) -> WhatIfAnswer:
     )
 
 
+def fastest(answer: WhatIfAnswer) -> int:
+    """The place of the fastest target."""
+    times_s = [each.time_s.value for each in answer.targets]
+    return times_s.index(min(times_s))
+
+
 def _adaptive_by_default(line: Timeline) -> bool:
     """Whether this Spark is 3.2 or later."""
     parts = line.account.application.engine_version.split(".")[:2]
@@ -293,7 +302,7 @@ def _refused(trial: Trial, why: str, hint: str) -> VenturiError:
     )
 
 
-def _distances(recorded: Setup, target: Setup, changes: JobChanges) -> dict[str, float]:
+def distances_of(recorded: Setup, target: Setup, changes: JobChanges) -> dict[str, float]:
     """The factor of each kind of change; kinds that don't change are left out."""
     found = {}
     if target.slots != recorded.slots:
@@ -308,7 +317,8 @@ def _distances(recorded: Setup, target: Setup, changes: JobChanges) -> dict[str,
     return found
 
 
-def _cost(setup: Setup, time_s: Bounds) -> tuple[Bounds | None, str]:
+def cost_of(setup: Setup, time_s: Bounds) -> tuple[Bounds | None, str]:
+    """The cost of `time_s` on `setup` in US dollars, or the reason for none."""
     if setup.tariff is None:
         return None, setup.unpriced
     if setup.tariff.currency != "USD":

@@ -65,6 +65,7 @@ ENDPOINTS = (
     Endpoint("/cost", "results.cost", "cost", "analyses", computes=True),
     Endpoint("/compare", "results.compare", "compare", "analyses", computes=True),
     Endpoint("/jobs", "jobs.two_jobs", "two_jobs", "analyses", reads=True),
+    Endpoint("/whatif", "jobs.whatif", "whatif", "analyses", computes=True),
     Endpoint("/effect", "results.effect", "effect", "analyses", computes=True),
     Endpoint("/scaling", "results.scaling", "scaling", "analyses", computes=True),
     Endpoint("/catalogs", "machines.advice", "catalogs", "advice"),

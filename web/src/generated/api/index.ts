@@ -20,3 +20,4 @@ export type * from "./status";
 export type * from "./trace";
 export type * from "./trials";
 export type * from "./views";
+export type * from "./whatif";

@@ -1,0 +1,170 @@
+"""`/api/whatif`: a recorded job on other machines, settings and data, as in `venturi whatif`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated
+
+from venturi.jobs.whatif.answer import (
+    RecordedJob,
+    WhatIfPrediction,
+    answer,
+    fastest,
+)
+from venturi.jobs.whatif.changes import JobChanges
+from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
+from venturi.jobs.whatif.setup import Setup
+from venturi.jobs.whatif.size_curve import size_curve
+from venturi.machines.advice.volumes import equipped
+from venturi.machines.catalog import Catalog, load_shipped
+from venturi.machines.catalog.find import shipped_with
+from venturi.record.account_kind import ACCOUNT_KINDS
+from venturi.record.job_account import has_account
+from venturi.record.query import paging
+from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import TrialRepository
+from venturi.record.trial import State
+from venturi.terminal.whatif import effect_text, limit_text, replay_text, sentence
+from venturi.web.api.context import Services
+from venturi.web.api.jobs.recorded_jobs import recorded_jobs
+from venturi.web.api.jobs.whatif_shapes import (
+    WhatIfCapacity,
+    WhatIfData,
+    WhatIfJob,
+    WhatIfPage,
+    WhatIfSide,
+)
+from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
+
+SHOWN_STAGES = 200
+SHOWN_JOBS = 20
+LOOKED_AT = 100
+_UNITS = {"cores": "CPUs", "cpu": "× recorded", "disk": "bytes/s", "network": "bytes/s"}
+
+
+def whatif(
+    services: Services,
+    *,
+    trial: Annotated[
+        str | None,
+        Parameter(
+            description="A trial's ID; default: list jobs.",
+            min_length=1,
+            max_length=NAME_LENGTH_MAX,
+        ),
+    ] = None,
+    on: Annotated[
+        list[str] | None,
+        Parameter(
+            description="Machine type and number.", max_length=5, examples=[["i4i.4xlarge:8"]]
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        Parameter(alias="from", max_length=100, description="Machine type that the job ran on."),
+    ] = None,
+    executors: Annotated[
+        str | None,
+        Parameter(max_length=40, description="Number of executors, or a range such as 4..64."),
+    ] = None,
+    cores_per_executor: Annotated[
+        int | None, Parameter(ge=1, le=10_000, description="Cores of each executor.")
+    ] = None,
+    disk: Annotated[
+        str | None, Parameter(max_length=40, description="hdd, ssd, nvme, or a rate per host.")
+    ] = None,
+    network: Annotated[
+        str | None, Parameter(max_length=40, description="Rate per host.", examples=["25Gbit"])
+    ] = None,
+    data: Annotated[
+        str | None, Parameter(max_length=40, description="Size relative to today.", examples=["2x"])
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Parameter(alias="set", max_length=20, description="KEY=VALUE of Spark settings."),
+    ] = None,
+    usd_per_node_hour: Annotated[
+        float | None,
+        Parameter(ge=0, allow_inf_nan=False, description="Price of each target machine per hour."),
+    ] = None,
+) -> WhatIfPage:
+    """Time and cost of a recorded Spark job elsewhere, with intervals, baselines and origins."""
+    repository = services.repository
+    if trial is None:
+        return WhatIfPage(None, _newest(repository))
+    question = WhatIfQuestion(
+        on or (),
+        executors,
+        cores_per_executor,
+        disk,
+        network,
+        data,
+        settings or (),
+        usd_per_node_hour,
+    )
+    found = repository.get(trial)
+    names = question.type_names() + ([source] if source else [])
+    catalogs = [_catalog(name) for name in shipped_with(names)]
+    ran_on = type_in(catalogs, source) if source else recorded_type(catalogs, found)
+    targets = question.targets(catalogs)
+    job = recorded_jobs(repository).of(repository, found, ran_on)
+    return WhatIfPage(_answered(job, targets), ())
+
+
+@lru_cache(8)
+def _catalog(name: str) -> Catalog:
+    """A shipped catalog, as the verb uses it; a server uses no others."""
+    return equipped(load_shipped(name))
+
+
+def _answered(job: RecordedJob, targets: list[JobChanges]) -> WhatIfData:
+    found = answer(job, targets)
+    changed = targets != [JobChanges()]
+    if not changed:
+        found = replace(found, targets=(replace(found.targets[0], name=job.setup.name),))
+    best = fastest(found)
+    setups = [job.target(each) for each in targets]
+    return WhatIfData(
+        found.trial,
+        found.job,
+        sentence(found),
+        changed,
+        _side(replace(found.today, stages=()), job.setup),
+        tuple(_side(each, setup) for each, setup in zip(found.targets, setups, strict=True)),
+        best,
+        size_curve(job, targets[best], found.targets[best]),
+        found.not_modeled,
+        replay_text(found),
+    )
+
+
+def _side(found: WhatIfPrediction, setup: Setup) -> WhatIfSide:
+    longest = sorted(found.stages, key=lambda each: -max(each.before_s, each.after_s))
+    shown = {each.stage for each in longest[:SHOWN_STAGES]}
+    stages = tuple(each for each in found.stages if each.stage in shown)
+    return WhatIfSide(
+        replace(found, stages=stages),
+        limit_text(found.limit),
+        setup.slots_each * setup.task_cpus,
+        setup.heap_bytes,
+        tuple(WhatIfCapacity(name, unit, getattr(setup, name)) for name, unit in _UNITS.items()),
+        tuple(effect_text(each) for each in found.rests_on),
+        len(found.stages) - len(stages),
+    )
+
+
+def _newest(repository: TrialRepository) -> tuple[WhatIfJob, ...]:
+    """The newest jobs that can be asked about."""
+    kinds = ACCOUNT_KINDS.items()
+    engines = tuple(name for name, kind in kinds if "executors" in kind.capabilities)
+    conditions = (
+        Condition("engine", Op.ONE_OF, engines),
+        Condition.equal("state", State.SUCCEEDED.value),
+    )
+    found: list[WhatIfJob] = []
+    for row in paging.rows(repository, Query(conditions, limit=LOOKED_AT)).rows:
+        if len(found) < SHOWN_JOBS and has_account(repository.get(row.id)):
+            found.append(WhatIfJob(row.id, row.workload, row.engine, row.started_at, row.elapsed_s))
+    return tuple(found)

@@ -1,0 +1,95 @@
+// Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
+
+import type { Bounds, Quantity } from "./shared";
+
+export interface CapacityEffect {
+  capacity: string;
+  machines: string;
+  rate: Quantity;
+  fast_s: number;
+  slow_s: number;
+  measure: string;
+}
+export interface SizeCurve {
+  by: string;
+  points: SizePoint[];
+  replayed: boolean;
+}
+export interface SizePoint {
+  executors: number;
+  hosts: number;
+  slots: number;
+  time_s: Bounds;
+  usd: Bounds | null;
+  core_hours: number;
+  baselines_s: {
+    [k: string]: number;
+  };
+}
+export interface StagePrediction {
+  stage: string;
+  name: string;
+  before_s: number;
+  after_s: number;
+  tasks_before: number;
+  tasks_after: number;
+  limit: string;
+}
+export interface WhatIfCapacity {
+  name: string;
+  unit: string;
+  value: Quantity;
+}
+export interface WhatIfData {
+  trial: string;
+  job: string;
+  sentence: string;
+  changed: boolean;
+  today: WhatIfSide;
+  targets: WhatIfSide[];
+  best: number;
+  curve: SizeCurve;
+  not_modeled: string[];
+  replay: string;
+}
+export interface WhatIfSide {
+  prediction: WhatIfPrediction;
+  limited_by: string;
+  cores_per_executor: number;
+  heap_bytes: number;
+  capacities: WhatIfCapacity[];
+  rests_on: string[];
+  stages_left_out: number;
+}
+export interface WhatIfPrediction {
+  name: string;
+  hosts: number;
+  executors: number;
+  slots: number;
+  time_s: Bounds;
+  usd: Bounds | null;
+  unpriced: string;
+  core_hours: number;
+  limits: {
+    [k: string]: number;
+  };
+  baselines_s: {
+    [k: string]: number;
+  };
+  rests_on: CapacityEffect[];
+  assumes: string[];
+  interval_from: string;
+  extrapolated: boolean;
+  stages: StagePrediction[];
+}
+export interface WhatIfJob {
+  id: string;
+  name: string;
+  engine: string;
+  started_at: string | null;
+  elapsed_s: number | null;
+}
+export interface WhatIfPage {
+  answer: WhatIfData | null;
+  jobs: WhatIfJob[];
+}
