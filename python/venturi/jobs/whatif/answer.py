@@ -154,6 +154,7 @@ class RecordedJob:
             self.line, trial, ran_on, probed_capacities(repository, trial)
         )
         self._unchanged: dict[Setup, WhatIfPrediction] = {}
+        self._models: dict[tuple[object, ...], JobModel] = {}
         self.settings: Mapping[str, str] = self.line.account.configuration
         if ADAPTIVE not in self.settings and not _adaptive_by_default(self.line):
             self.settings = {**self.settings, ADAPTIVE: "false"}
@@ -163,13 +164,20 @@ class RecordedJob:
         other = copy(self)
         known = probed_capacities(repository, self.trial)
         other.ran_on, other.setup = ran_on, recorded_setup(self.line, self.trial, ran_on, known)
+        other._models = {}
         return other
 
     def model(self, changes: JobChanges, target: Setup) -> JobModel:
         """The model of the job with `changes` on `target`."""
+        key = (changes.data, tuple(sorted(changes.settings.items())), target.slots)
+        if (found := self._models.get(key)) is None:
+            found = self._models[key] = self._model(changes, target.slots)
+        return found
+
+    def _model(self, changes: JobChanges, slots: int) -> JobModel:
         settings = self.settings, {**self.settings, **changes.settings}
-        slots = self.setup.slots, target.slots
-        plan = task_plan(self.demand, self._rules, changes.data, slots, settings)
+        both = self.setup.slots, slots
+        plan = task_plan(self.demand, self._rules, changes.data, both, settings)
         fraction = float(self.settings.get("spark.memory.fraction") or 0.6)
         codecs, _ = codec_change(self.settings, changes.settings)
         return JobModel(ModeledJob(self.demand, plan, codecs, fraction), self.setup)

@@ -10,8 +10,7 @@ from venturi.core.units import SECONDS_PER_HOUR
 from venturi.jobs.whatif.answer import RecordedJob, WhatIfPrediction, cost_of, distances_of
 from venturi.jobs.whatif.changes import JobChanges
 from venturi.jobs.whatif.model import JobModel
-from venturi.jobs.whatif.setup import Setup
-from venturi.jobs.whatif.uncertainty import capacity_effects, interval
+from venturi.jobs.whatif.uncertainty import interval
 from venturi.machines.cost.choices import MOST_NODES
 from venturi.machines.cost.dataflow import Bounds
 
@@ -39,7 +38,8 @@ class SizeCurve:
     """Points in order of their size; `by` says which number varies.
 
     Without `replayed`, points have the rough model's time, in proportion to the target's replayed
-    one, and no recorded replay among their baselines.
+    one, and no recorded replay among their baselines. Capacities widen their intervals as they
+    widen the target's.
     """
 
     by: str
@@ -52,11 +52,10 @@ def size_curve(job: RecordedJob, changes: JobChanges, target: WhatIfPrediction) 
     by_hosts = changes.setup.type is not None
     setup = job.target(changes)
     model = job.model(changes, setup)
-    tasks = int(model.plan.starts[-1])
-    replayed = tasks <= REPLAYED_TASKS
+    replayed = int(model.plan.starts[-1]) <= REPLAYED_TASKS
     here = setup.hosts if by_hosts else setup.executors
     also = here if by_hosts else job.setup.executors
-    ratio = target.time_s.value / model.rough_s(setup)
+    rough = _RoughTarget(target, model, model.rough_s(setup))
     points = []
     for size in _sizes(here, also):
         sized = replace(changes.setup, nodes=size, executors=None)
@@ -68,7 +67,7 @@ def size_curve(job: RecordedJob, changes: JobChanges, target: WhatIfPrediction) 
         elif replayed:
             points.append(_point_of(job.predict(changed)))
         else:
-            points.append(_rough_point(job, changed, model, ratio))
+            points.append(_rough_point(job, changed, rough))
     return SizeCurve("machines" if by_hosts else "executors", tuple(points), replayed)
 
 
@@ -95,11 +94,24 @@ def _point_of(found: WhatIfPrediction) -> SizePoint:
     )
 
 
-def _rough_point(job: RecordedJob, changes: JobChanges, model: JobModel, ratio: float) -> SizePoint:
-    setup: Setup = job.target(changes)
-    rough_s = model.rough_s(setup)
-    effects = capacity_effects(model, setup)
-    bounds = interval(ratio * rough_s, distances_of(job.setup, setup, changes), effects, rough_s)
+@dataclass(frozen=True, slots=True)
+class _RoughTarget:
+    """A target, its model, and its time by the rough model."""
+
+    found: WhatIfPrediction
+    model: JobModel
+    rough_s: float
+
+
+def _rough_point(job: RecordedJob, changes: JobChanges, target: _RoughTarget) -> SizePoint:
+    setup = job.target(changes)
+    share = target.model.rough_s(setup) / target.rough_s
+    bounds = interval(
+        share * target.found.time_s.value,
+        distances_of(job.setup, setup, changes),
+        target.found.rests_on,
+        target.rough_s,
+    )
     usd, _ = cost_of(setup, bounds)
     core_hours = setup.slots * setup.task_cpus * bounds.value / SECONDS_PER_HOUR
     laws = job.laws_s(setup.slots)

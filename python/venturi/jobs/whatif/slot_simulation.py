@@ -76,10 +76,26 @@ class _StageProgress:
                 end_s += more_s[had]
                 warming_s += more_s[had]
             heapreplace(free, (end_s, slot))
-            last_s = max(last_s, end_s)
+            if end_s > last_s:  # noqa: PLR1730 - max takes a tenth of the loop's time
+                last_s = end_s
             place += 1
         self.done, self.last_s = place, last_s
         return warming_s
+
+    def run_at_once(
+        self, tasks: StageTasks, slots: int, at_s: float
+    ) -> tuple[list[tuple[float, int]], float]:
+        """Runs all tasks at `at_s`, each on a slot of its own: faster than `run`, with the same
+        result. Returns the heap of free slots, and the time of the tasks' warm-up.
+        """
+        n = len(tasks.lasting_s)
+        more_s = tasks.more_s[0] if tasks.more_s else 0.0
+        ends_s = [at_s + each_s + more_s for each_s in tasks.lasting_s]
+        free = list(zip(ends_s, range(n), strict=True))
+        free += [(at_s, slot) for slot in range(n, slots)]
+        heapify(free)
+        self.done, self.last_s = n, max(ends_s)
+        return free, n * more_s
 
 
 class SlotSimulation:
@@ -141,9 +157,10 @@ class SlotSimulation:
         release(None)
         warming_s = 0.0
         while waiting or ready:
+            idle = False
             if not ready and waiting[0][0] > free[0][0]:
                 idle_s = waiting[0][0]
-                if max(free)[0] <= idle_s:
+                if idle := max(free)[0] <= idle_s:
                     free = [(idle_s, slot) for slot in range(slots)]
                 else:
                     free = [(max(free_s, idle_s), slot) for free_s, slot in free]
@@ -153,7 +170,11 @@ class SlotSimulation:
             key = ordered[ready[0]]
             tasks = self.tasks[key]
             own = progress[key]
-            warming_s += own.run(tasks, free, waiting[0][0] if waiting else inf)
+            if idle and len(tasks.lasting_s) <= slots:
+                free, warm_s = own.run_at_once(tasks, slots, free[0][0])
+            else:
+                warm_s = own.run(tasks, free, waiting[0][0] if waiting else inf)
+            warming_s += warm_s
             if own.done == len(tasks.lasting_s):
                 heappop(ready)
                 ends[key] = own.last_s + tasks.tail_s
