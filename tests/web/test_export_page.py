@@ -188,6 +188,7 @@ QUERIES = {
     "/compare": "?by=net",
     "/effect": "?key=net",
     "/scaling": "?x=nodes",
+    "/whatif": "?trial=t0001&executors=4",
     "/advice": "?sort=1TB&durability=2-io&deadline=1h&explain=i2.8xlarge:20",
     "/catalog": "?catalog=ec2-2014&type=i2.8xlarge",
 }

@@ -19,6 +19,8 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/, or measured ones with --measured/g, ", or add measured ones to the catalog"],
   [/in a catalog(?:ue)? (?:with|of) --measured/g, "in your own catalog"],
   [/(?:add|leave out) --with-excluded/g, "include excluded trials"],
+  [/add --from TYPE/g, "enter today's machine type"],
+  [/: --cores-per-executor (\d+) --set (\S+)/g, ", with $1 cores and $2"],
 ];
 
 /** `text` for readers of a page; commands in backticks stay as they are. */

@@ -15,19 +15,21 @@ from venturi.machines.cost.dataflow import Bounds
 from venturi.terminal.predictions import time_text
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
-_LIMITS = {
+LIMIT_WORDS = {
     DRIVER: "driver",
     LONGEST: "longest task",
     "fixed": "task overhead",
     "waiting": "CPU wait",
 }
-_CAPACITIES = {
+"""Bottlenecks in words, where these differ from their names."""
+CAPACITY_WORDS = {
     "cpu": "CPU speed",
     "cores": "CPUs",
     "disk": "disk rate",
     "network": "network rate",
     "growth": "growth of work with data",
 }
+"""Names of capacities."""
 SHOWN_EFFECTS = 2
 
 
@@ -74,7 +76,7 @@ def replay_text(answer: WhatIfAnswer) -> str:
 
 def limit_text(limit: str) -> str:
     """A limit in words."""
-    return _LIMITS.get(limit, limit)
+    return LIMIT_WORDS.get(limit, limit)
 
 
 def cost_text(usd: Bounds | None) -> str:
@@ -123,7 +125,7 @@ def effect_text(each: CapacityEffect) -> str:
     machines = {"both": "", "recorded": " of the recorded machine", "target": " of the target"}
     value = each.rate.value
     known = format_rate(value) if each.capacity in {"disk", "network"} else f"{value:.3g}"
-    name = f"{_CAPACITIES[each.capacity]}{machines[each.machines]}"
+    name = f"{CAPACITY_WORDS[each.capacity]}{machines[each.machines]}"
     span = f"{format_duration(each.fast_s)} to {format_duration(each.slow_s)}"
     return (
         f"rests on the {name} ({each.rate.kind} {known}: {span}). {each.rate.source}. "

@@ -90,6 +90,8 @@ def test_curve_goes_through_the_target_and_falls_with_size(server: Asked) -> Non
     machines = server.ask(id_, "on=i4i.4xlarge:8")["curve"]
     assert machines["by"] == "machines"
     assert [p["hosts"] for p in machines["points"] if p["usd"] is None] == []
+    limited = server.ask(id_, "on=i4i.4xlarge:8&executors=3")["curve"]["points"]
+    assert {point["executors"] for point in limited} == {3}
 
 
 def test_many_tasks_have_a_curve_without_replay(
@@ -113,7 +115,7 @@ def test_without_changes_the_job_is_as_recorded(server: Asked) -> None:
     assert target["time_s"] == today["time_s"]
     assert found["sentence"].startswith("as recorded: about ")
     kinds = {each["name"]: each["value"]["kind"] for each in found["today"]["capacities"]}
-    assert (kinds["cpu"], kinds["disk"], kinds["network"]) == ("measured", "assumed", "assumed")
+    assert (kinds["CPU speed"], kinds["disk rate"]) == ("measured", "assumed")
 
 
 def test_without_a_trial_the_newest_jobs_are_listed(server: Asked) -> None:

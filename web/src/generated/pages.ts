@@ -123,6 +123,16 @@ export const PAGES = {
     "about": "",
     "served": false
   },
+  "whatif": {
+    "topic": "jobs",
+    "path": "/whatif",
+    "title": "What if",
+    "menu": "What if",
+    "selects": false,
+    "question": "What would the job take elsewhere?",
+    "about": "Predicted time and cost of a recorded Spark job on other machines, settings and data.",
+    "served": true
+  },
   "advice": {
     "topic": "machines",
     "path": "/advice",

@@ -14,6 +14,7 @@ export const ROUTES: Record<string, Load> = {
   "/exclusions": () => import("../pages/results/exclusions/Exclusions"),
   "/jobs": () => import("../pages/jobs/jobs/Jobs"),
   "/trace": () => import("../pages/jobs/trace/Trace"),
+  "/whatif": () => import("../pages/jobs/whatif/Whatif"),
   "/advice": () => import("../pages/machines/advice/Advice"),
   "/catalog": () => import("../pages/machines/catalog/Catalog"),
   "/simulation": () => import("../pages/machines/simulation/Simulation"),

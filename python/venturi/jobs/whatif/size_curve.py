@@ -10,6 +10,7 @@ from venturi.core.units import SECONDS_PER_HOUR
 from venturi.jobs.whatif.answer import RecordedJob, WhatIfPrediction, cost_of, distances_of
 from venturi.jobs.whatif.changes import JobChanges
 from venturi.jobs.whatif.model import JobModel
+from venturi.jobs.whatif.setup import SetupChange
 from venturi.jobs.whatif.uncertainty import interval
 from venturi.machines.cost.choices import MOST_NODES
 from venturi.machines.cost.dataflow import Bounds
@@ -58,10 +59,7 @@ def size_curve(job: RecordedJob, changes: JobChanges, target: WhatIfPrediction) 
     rough = _RoughTarget(target, model, model.rough_s(setup))
     points = []
     for size in _sizes(here, also):
-        sized = replace(changes.setup, nodes=size, executors=None)
-        if not by_hosts:
-            sized = replace(changes.setup, executors=size)
-        changed = replace(changes, setup=sized)
+        changed = replace(changes, setup=_sized(changes.setup, size))
         if size == here:
             points.append(_point_of(target))
         elif replayed:
@@ -69,6 +67,17 @@ def size_curve(job: RecordedJob, changes: JobChanges, target: WhatIfPrediction) 
         else:
             points.append(_rough_point(job, changed, rough))
     return SizeCurve("machines" if by_hosts else "executors", tuple(points), replayed)
+
+
+def _sized(change: SetupChange, size: int) -> SetupChange:
+    """The change to so many machines of its type, or else so many executors.
+
+    A number of executors limits those on given machines; without any, it chose their number.
+    """
+    if change.type is None:
+        return replace(change, executors=size)
+    most = None if change.nodes is None else change.executors
+    return replace(change, nodes=size, executors=most)
 
 
 def _sizes(here: int, also: int) -> list[int]:

@@ -82,7 +82,7 @@ class _StageProgress:
         self.done, self.last_s = place, last_s
         return warming_s
 
-    def run_at_once(
+    def run_in_parallel(
         self, tasks: StageTasks, slots: int, at_s: float
     ) -> tuple[list[tuple[float, int]], float]:
         """Runs all tasks at `at_s`, each on a slot of its own: faster than `run`, with the same
@@ -171,7 +171,7 @@ class SlotSimulation:
             tasks = self.tasks[key]
             own = progress[key]
             if idle and len(tasks.lasting_s) <= slots:
-                free, warm_s = own.run_at_once(tasks, slots, free[0][0])
+                free, warm_s = own.run_in_parallel(tasks, slots, free[0][0])
             else:
                 warm_s = own.run(tasks, free, waiting[0][0] if waiting else inf)
             warming_s += warm_s

@@ -51,6 +51,9 @@ export interface WhatIfData {
   curve: SizeCurve;
   not_modeled: string[];
   replay: string;
+  limit_words: {
+    [k: string]: string;
+  };
 }
 export interface WhatIfSide {
   prediction: WhatIfPrediction;

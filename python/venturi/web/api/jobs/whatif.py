@@ -26,7 +26,14 @@ from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State
-from venturi.terminal.whatif import effect_text, limit_text, replay_text, sentence
+from venturi.terminal.whatif import (
+    CAPACITY_WORDS,
+    LIMIT_WORDS,
+    effect_text,
+    limit_text,
+    replay_text,
+    sentence,
+)
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.recorded_jobs import recorded_jobs
 from venturi.web.api.jobs.whatif_shapes import (
@@ -137,6 +144,7 @@ def _answered(job: RecordedJob, targets: list[JobChanges]) -> WhatIfData:
         size_curve(job, targets[best], found.targets[best]),
         found.not_modeled,
         replay_text(found),
+        LIMIT_WORDS,
     )
 
 
@@ -149,7 +157,10 @@ def _side(found: WhatIfPrediction, setup: Setup) -> WhatIfSide:
         limit_text(found.limit),
         setup.slots_each * setup.task_cpus,
         setup.heap_bytes,
-        tuple(WhatIfCapacity(name, unit, getattr(setup, name)) for name, unit in _UNITS.items()),
+        tuple(
+            WhatIfCapacity(CAPACITY_WORDS[name], unit, getattr(setup, name))
+            for name, unit in _UNITS.items()
+        ),
         tuple(effect_text(each) for each in found.rests_on),
         len(found.stages) - len(stages),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,6 +53,7 @@ class WhatIfData:
     """The job `today` and on each of the `targets`, of which `best` is the place of the fastest.
 
     `curve` is the fastest one by size. If nothing was `changed`, the only target is as recorded.
+    `limit_words` has bottlenecks in words, where these differ from their names.
     """
 
     trial: str
@@ -64,6 +66,7 @@ class WhatIfData:
     curve: SizeCurve
     not_modeled: tuple[str, ...]
     replay: str
+    limit_words: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

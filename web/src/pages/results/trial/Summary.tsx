@@ -128,6 +128,14 @@ function NextSteps({ trial, detail, data }: { trial: Trial; detail: TrialDetail;
       <h3>Next steps</h3>
       <ul className="dots">
         {!exported && <CompareRuns trial={trial} detail={detail} />}
+        {data.executors.length > 0 && trial.state === "succeeded" && !exported && (
+          <li>
+            <Link href={`${PAGES.whatif.path}?${new URLSearchParams({ trial: trial.id })}`}>
+              What would it take elsewhere?
+            </Link>{" "}
+            Other machines, settings, or more data.
+          </li>
+        )}
         {data.outlook.reason === null && (
           <li>
             See how long it would take with{" "}
