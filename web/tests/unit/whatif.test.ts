@@ -5,6 +5,7 @@ import {
   costByTime,
   costOf,
   inside,
+  lawsOf,
   sizeOf,
   timeBySize,
   todayOn,
@@ -30,6 +31,7 @@ test("sizes reach eight times the recorded one and hold it", () => {
   expect(sizes(5)).toContain(5);
   expect(Math.max(...sizes(5))).toBe(32);
   expect(sizeSteps(4).find((step) => step.value === null)?.words).toBe("4 (as recorded)");
+  expect(sizeSteps(undefined)[0]).toEqual({ value: null, words: "as recorded" });
 });
 
 test("a slider has a place for any value of a URL", () => {
@@ -89,6 +91,13 @@ test("both charts draw a curve, and nothing of a single size", () => {
   const single = { ...curve("executors", 1), points: [point(1, 1)] };
   expect(timeBySize(answer(single), view(900))).toBeNull();
   expect(costByTime(answer(single), view(900))).toBeNull();
+});
+
+test("only simpler predictions with several points are drawn", () => {
+  expect(lawsOf(curve("executors", 1)).map(({ name }) => name)).toEqual([
+    "Amdahl's law",
+    "proportional to slots",
+  ]);
 });
 
 test("other machines have no place for today", () => {

@@ -9,7 +9,17 @@ import { Notices } from "../../../parts/Page";
 import { Folded } from "../../../parts/Sections";
 import { type Cell, DataTable, number } from "../../../parts/Table";
 import { rate } from "../../../units";
-import { BASELINES, costByTime, costOf, MODEL, sizeOf, TODAY, timeBySize, todayOn } from "./charts";
+import {
+  BASELINES,
+  costByTime,
+  costOf,
+  lawsOf,
+  MODEL,
+  sizeOf,
+  TODAY,
+  timeBySize,
+  todayOn,
+} from "./charts";
 import { bestOf } from "./steps";
 
 const bounds = (value: Bounds | null, tell: (value: number) => string): Cell =>
@@ -114,7 +124,7 @@ function Curves({ data }: { data: WhatIfData }) {
         legend={[
           [MODEL, "predicted, with its 90 % interval"],
           ...(todayOn(data) ? [[TODAY, "today"] as const] : []),
-          ...BASELINES.map(([name, role]) => [role, name] as const),
+          ...lawsOf(curve).map(({ name, role }) => [role, name] as const),
         ]}
         table={{ columns, rows }}
       />

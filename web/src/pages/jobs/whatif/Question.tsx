@@ -154,14 +154,14 @@ export function Question({ today }: { today: WhatIfSide | undefined }) {
           {(!machines || search.has("executors")) && (
             <Slider
               label="Executors"
-              steps={sizeSteps(today?.prediction.executors ?? 1)}
+              steps={sizeSteps(today?.prediction.executors)}
               value={search.get("executors")}
               put={put("executors")}
             />
           )}
           <Slider
             label="Cores per executor"
-            steps={sizeSteps(today?.cores_per_executor ?? 1)}
+            steps={sizeSteps(today?.cores_per_executor)}
             value={search.get("cores_per_executor")}
             put={put("cores_per_executor")}
           />

@@ -89,8 +89,9 @@ export function inside(
 }
 
 /** The simpler predictions along the curve, each with its color. */
-const lawsOf = (curve: SizeCurve) =>
+export const lawsOf = (curve: SizeCurve) =>
   BASELINES.map(([name, role]) => ({
+    name,
     role,
     at: curve.points.flatMap((point) => {
       const time = point.baselines_s[name];

@@ -8,6 +8,7 @@ export interface Step {
   words: string;
 }
 
+const RECORDED: Step = { value: null, words: "as recorded" };
 const SIZES = [1, 1.5] as const;
 const LARGEST = 8;
 const LEAST_LARGEST = 16;
@@ -22,19 +23,20 @@ export function sizes(recorded: number): number[] {
   return [...found].sort((a, b) => a - b);
 }
 
-/** Steps of a number that was recorded. */
-export const sizeSteps = (recorded: number): Step[] =>
-  sizes(recorded).map((size) =>
-    size === recorded
-      ? { value: null, words: `${count(size)} (as recorded)` }
-      : { value: String(size), words: count(size) },
-  );
+/** Steps of a number that was recorded, which is unknown until a first answer. */
+export const sizeSteps = (recorded: number | undefined): Step[] =>
+  recorded === undefined
+    ? [RECORDED, ...plainSteps(1)]
+    : sizes(recorded).map((size) =>
+        size === recorded
+          ? { value: null, words: `${count(size)} (as recorded)` }
+          : { value: String(size), words: count(size) },
+      );
 
 /** Steps of a number that nothing recorded, such as machines of another type. */
 export const plainSteps = (usual: number): Step[] =>
   sizes(usual).map((size) => ({ value: String(size), words: count(size) }));
 
-const RECORDED: Step = { value: null, words: "as recorded" };
 const step = (value: string, words = value): Step => ({ value, words });
 
 export const DISKS: readonly Step[] = [
