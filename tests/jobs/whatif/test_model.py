@@ -18,6 +18,7 @@ from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.timeline import timeline
+from venturi.jobs.whatif import slot_simulation
 from venturi.jobs.whatif.changes import codec_change
 from venturi.jobs.whatif.demand import demand_of
 from venturi.jobs.whatif.model import JobModel, ModeledJob
@@ -97,6 +98,20 @@ def test_more_executors_divide_waves_of_tasks(tmp_path: Path) -> None:
     assert job.time_s(job.with_(SetupChange(executors=2))) == pytest.approx(5 + 20)
     assert job.time_s(job.with_(SetupChange(executors=3))) == pytest.approx(5 + 20)
     assert job.time_s(job.with_(SetupChange(executors=100))) == pytest.approx(5 + 10)
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: path.stem)
+def test_slots_that_no_task_uses_make_no_difference(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = Modeled(spark.read(spark_logs(log)[0])).demand.recorded
+    enough = sum(len(each.lasting_s) for each in replay.tasks.values())
+    monkeypatch.setattr(slot_simulation, "MANY_SLOTS", 10**9)
+    simulated = replay.on(enough)
+    monkeypatch.undo()
+    found = replay.on(10**12)
+    assert found.elapsed_s == pytest.approx(simulated.elapsed_s)
+    assert found.task_s == pytest.approx(simulated.task_s)
 
 
 def test_a_host_with_more_slots_than_cores_gains_nothing(tmp_path: Path) -> None:

@@ -108,6 +108,14 @@ def test_many_tasks_have_a_curve_without_replay(
         assert ("recorded replay" in point["baselines_s"]) == (point["executors"] == 4)
 
 
+def test_absurdly_many_executors_are_answered(server: Asked) -> None:
+    id_ = server.imported(SLOW)
+    found = server.ask(id_, "executors=999999&cores_per_executor=10000")
+    (target,) = found["targets"]
+    assert target["prediction"]["slots"] == 9_999_990_000
+    assert target["prediction"]["extrapolated"]
+
+
 def test_without_changes_the_job_is_as_recorded(server: Asked) -> None:
     found = server.ask(server.imported(SLOW))
     assert not found["changed"]

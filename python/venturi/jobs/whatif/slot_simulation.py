@@ -23,6 +23,9 @@ from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.timeline import Key, Timeline
 from venturi.jobs.whatif.warm_up import places_on_slots, without_warm_up
 
+MANY_SLOTS = 1_000
+"""A question may ask for millions of slots. Beyond this number, unused ones aren't simulated."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSchedule:
@@ -135,6 +138,8 @@ class SlotSimulation:
 
     def on(self, slots: int) -> SimulatedSchedule:
         """The stages on `slots`."""
+        if slots > MANY_SLOTS:
+            slots = min(slots, self._most_used())
         ordered = list(self._spans)
         places = {key: place for place, key in enumerate(ordered)}
         free = [(0.0, slot) for slot in range(slots)]
@@ -180,6 +185,11 @@ class SlotSimulation:
                 ends[key] = own.last_s + tasks.tail_s
                 release(key)
         return SimulatedSchedule(self._whole_s(ends), self.warm_s + warming_s)
+
+    def _most_used(self) -> int:
+        """So many slots are enough for all attempts: more make no difference."""
+        again = sum(len(each.lasting_s) - each.n_tasks for each in self.tasks.values())
+        return max(self.boundless()[0] + max(again, 0), 1)
 
     def boundless(self) -> tuple[int, float]:
         """The number of slots that its tasks can fill, and the time with as many or more."""
