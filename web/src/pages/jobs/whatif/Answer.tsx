@@ -1,6 +1,15 @@
 // The answer: one sentence, today against the target, the curve, and where the figures come from.
 import { useCallback } from "react";
-import { capital, count, duration, fullStop, percent, range, three, usd } from "../../../format";
+import {
+  capital,
+  count,
+  dollars,
+  duration,
+  fullStop,
+  percent,
+  range,
+  three,
+} from "../../../format";
 import type { Bounds, WhatIfCapacity, WhatIfData, WhatIfSide } from "../../../generated/types";
 import { onPage } from "../../../here";
 import type { View } from "../../../parts/Chart";
@@ -45,7 +54,7 @@ function Setups({ data }: { data: WhatIfData }) {
     found.executors,
     found.slots,
     bounds(found.time_s, duration),
-    bounds(found.usd, usd),
+    bounds(found.usd, dollars),
     { value: found.core_hours, show: three(found.core_hours) },
     limit,
   ];

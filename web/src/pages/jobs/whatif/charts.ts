@@ -11,7 +11,7 @@ import {
 } from "../../../charts/plot";
 import { axisOf } from "../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
-import { count, duration, plain, range, three, usd } from "../../../format";
+import { count, dollars, duration, plain, range, three } from "../../../format";
 import type { SizeCurve, SizePoint, WhatIfData } from "../../../generated/types";
 import { bestOf } from "./steps";
 
@@ -60,7 +60,7 @@ export function todayOn({ curve, today: { prediction } }: WhatIfData): Today | n
 function pointText(curve: SizeCurve, point: SizePoint): string[] {
   return [
     `${duration(point.time_s.value)}, 90 % interval ${range(point.time_s, duration)}`,
-    ...(point.usd ? [`${usd(point.usd.value)}, ${range(point.usd, usd)}`] : []),
+    ...(point.usd ? [`${dollars(point.usd.value)}, ${range(point.usd, dollars)}`] : []),
     `${count(point.slots)} slots on ${count(point.hosts)} hosts`,
     ...Object.entries(point.baselines_s).map(([name, time]) => `${name}: ${duration(time)}`),
     ...(curve.replayed ? [] : ["without replay"]),
@@ -181,7 +181,7 @@ export const costOf = (curve: SizeCurve) => {
   return priced
     ? {
         name: "cost (US$)",
-        tell: usd,
+        tell: dollars,
         of: ({ usd: cost }: SizePoint) => cost ?? { value: 0, low: 0, high: 0 },
       }
     : {
