@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import parse_rate, size_text
+from venturi.core.wording import count_of
 from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.whatif.outlook import executor_slots
@@ -230,7 +231,7 @@ def target_setup(recorded: Setup, change: SetupChange, ran_on: InstanceType | No
         made,
         slots_each=slots_each,
         heap_bytes=change.heap_bytes or recorded.heap_bytes,
-        name="as changed" if change.executors is None else f"{change.executors} executors",
+        name="as changed" if change.executors is None else count_of(change.executors, "executor"),
     )
     if change.type is None:
         executors = change.executors or recorded.executors
