@@ -57,7 +57,7 @@ def _made_of(trial: Trial) -> str:
 @cache
 def _program() -> str:
     """A digest of the program's files by their sizes and times."""
-    folder = Path(__file__).parents[1]
+    folder = Path(__file__).parents[2]
     files = [path for kind in ("*.py", "*.toml") for path in folder.rglob(kind)]
     told = [
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
