@@ -33,7 +33,7 @@ ORDER: Mapping[str, tuple[str, ...]] = {
         *("ls", "show", "compare", "effect", "rank", "scaling", "keys", "exclude", "import"),
         "export",
     ),
-    "jobs": ("import", "show", "compare --why", "whatif", "advise tiers", "trace"),
+    "jobs": ("import", "jobs", "show", "compare --why", "whatif", "advise tiers", "trace"),
     "machines": ("advise hardware", "predict", "simulate", "catalog"),
     "share": ("serve", "report", "push", "token", "backup", "restore", "repository", "remove"),
 }

@@ -202,10 +202,11 @@ def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None
 
 def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -> None:
     """Cache the answers that pages need first."""
+    from venturi.jobs.fleet.summaries import store_summary
     from venturi.web.api.jobs import job_tasks, jobs
     from venturi.web.api.jobs.cached_answers import is_large
 
-    jobs.summary_of(repository, trial, job.diagnosis)
+    store_summary(repository, trial, job.line, job.analysis, job.diagnosis)
     if is_large(trial):
         jobs.JOB.of(
             repository,

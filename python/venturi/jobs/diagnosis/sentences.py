@@ -39,7 +39,7 @@ def saving_words(
     saving: Saving, elapsed_s: float, spares: SparedResources | None, *, bound: bool
 ) -> str:
     """The saving of a fix: "saves about 45 s (30–80 s) of 146 s", or of a bound "at most 45 s"."""
-    (about, low, high), unit = _times(saving.expected_s, saving.low_s, saving.high_s)
+    (about, low, high), unit = rounded(saving.expected_s, saving.low_s, saving.high_s)
     said = []
     if saving.expected_s > 0:
         time = f"at most {high} {unit}" if bound else f"about {about} {unit} ({low}–{high} {unit})"
@@ -55,7 +55,7 @@ def _in_unit(value_s: float, unit: str) -> str:
     return f"{value:,.{1 if value < 100 else 0}f} {unit}"
 
 
-def _times(*values_s: float) -> tuple[list[str], str]:
+def rounded(*values_s: float) -> tuple[list[str], str]:
     """Times in two digits, because savings are estimates, in the unit of the longest, and that."""
     longest_s = max(values_s)
     per, unit = next(each for each in _UNITS if longest_s >= each[0] * _LARGE or each[0] == 1)

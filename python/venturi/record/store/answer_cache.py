@@ -21,21 +21,36 @@ _FOLDER = "answers"
 
 def cached_answer(home: Path, trial: Trial, what: str) -> bytes | None:
     """The cached answer to `what` about `trial`; None if it must be computed."""
-    try:
-        digest, _, answer = _path(home, trial.id, what).read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return answer if digest.decode("ascii", "replace") == _made_of(trial) else None
+    return read_answer(home, trial.id, what, _made_of(trial))
 
 
 def store_answer(home: Path, trial: Trial, what: str, answer: bytes) -> None:
     """Cache an answer; if it can't be written, it is computed again next time."""
+    write_answer(home, trial.id, what, _made_of(trial), answer)
+
+
+def read_answer(home: Path, id_: str, what: str, made_of: str) -> bytes | None:
+    """The cached answer to `what` about the trial `id_`; None if it isn't `made_of` this."""
+    try:
+        digest, _, answer = _path(home, id_, what).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return answer if digest.decode("ascii", "replace") == made_of else None
+
+
+def write_answer(home: Path, id_: str, what: str, made_of: str, answer: bytes) -> None:
+    """Cache an answer `made_of` this; if it can't be written, it is computed again next time."""
     folder_mode, file_mode = modes_in(home)
     with suppress(OSError):
         make_folder(home / _FOLDER, folder_mode)
-        with replacing(_path(home, trial.id, what), durable=False, mode=file_mode) as file:
-            file.write(f"{_made_of(trial)}\n".encode())
+        with replacing(_path(home, id_, what), durable=False, mode=file_mode) as file:
+            file.write(f"{made_of}\n".encode())
             file.write(answer)
+
+
+def digest_of_record(record: str) -> str:
+    """A digest of a stored trial and the program, which needs no decoded trial."""
+    return hashlib.sha256(f"{_program()}\n{record}".encode()).hexdigest()
 
 
 def forget_answers(home: Path, id_: str) -> None:

@@ -26,13 +26,10 @@ def is_large(trial: Trial) -> bool:
 
 
 class CachedAnswer(Generic[T]):
-    """An answer about a trial's job, by its name, and the type that it has.
+    """An answer about a trial's job, by its name, and the type that it has."""
 
-    Answers about small jobs are cached only with `small`: for pages that need those of many jobs.
-    """
-
-    def __init__(self, name: str, shape: type[T], *, small: bool = False) -> None:
-        self._name, self._shape, self._small = name, shape, small
+    def __init__(self, name: str, shape: type[T]) -> None:
+        self._name, self._shape = name, shape
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
@@ -48,7 +45,7 @@ class CachedAnswer(Generic[T]):
 
     def of(self, repository: TrialRepository, trial: Trial, make: Callable[[], T]) -> T:
         """The cached answer about `trial`, else the result of `make`."""
-        if not (self._small or is_large(trial)):
+        if not is_large(trial):
             return make()
         if (cached := self.known(repository, trial)) is not None:
             return cached

@@ -196,15 +196,6 @@ class JobSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class JobSummary:
-    """A job's costliest finding with its saving in words and seconds; without one, the reason."""
-
-    finding: str
-    saving: str | None
-    saves_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class JobData:
     """The engine's own account; `stages_left_out` with less task time are not shown.
 

@@ -25,7 +25,7 @@ from venturi.record.trial import CPU_OTHERS, Trial
 from venturi.results.hosts.use import HostUse
 from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
-from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage, JobSummary
+from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
@@ -34,7 +34,6 @@ SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = SHOWN_CACHES = 50
 SHOWN_MEMORY = SHOWN_BATCHES = 4
 JOB = CachedAnswer("job.json", JobData)
-SUMMARY = CachedAnswer("summary.json", JobSummary, small=True)
 TASK_TIME = "task time"
 NO_CLOCK = "an imported log has only its own clock"
 
@@ -69,18 +68,6 @@ def job_of(repository: TrialRepository, trial: Trial) -> JobData:
         return JOB.of(repository, trial, made)
     except VenturiError as error:
         return _nothing(error.message)
-
-
-def summary_of(repository: TrialRepository, trial: Trial, diagnosis: Diagnosis) -> JobSummary:
-    """The costliest finding of `diagnosis`, that of the job of `trial`."""
-
-    def made() -> JobSummary:
-        first = next(iter(diagnosis.findings), None)
-        if first is None:
-            return JobSummary(diagnosis.silence or "no findings", None, 0.0)
-        return JobSummary(first.title, first.saving, first.saving_s)
-
-    return SUMMARY.of(repository, trial, made)
 
 
 def _nothing(reason: str) -> JobData:

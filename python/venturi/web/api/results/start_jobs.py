@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
-from venturi.jobs.diagnosis.find import diagnose
+from venturi.jobs.fleet.summaries import JobSummary, known_summaries, summarise
 from venturi.record.account_kind import ACCOUNT_KINDS
 from venturi.record.job_account import has_account
 from venturi.record.query import paging
@@ -16,8 +15,6 @@ from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
-from venturi.web.api.jobs.job_shapes import JobSummary
-from venturi.web.api.jobs.jobs import SUMMARY, analysed, summary_of
 
 SHOWN = 8
 LOOKED_AT = 40  # newest trials of these engines: some have no log
@@ -61,20 +58,13 @@ def newest_jobs(repository: TrialRepository) -> StartJobs:
             break
         if not has_account(trial := repository.get(row.id)):
             continue
-        summary = SUMMARY.known(repository, trial)
+        summary = known_summaries(repository, [trial.id]).get(trial.id)
         if summary is None and left:
             left -= 1
-            summary = _diagnosed(repository, trial)
+            summary = summarise(repository, trial.id)
         found.append((trial, summary))
     jobs = tuple(_job(trial, summary) for trial, summary in found)
     return StartJobs(_sentence(found), jobs, sum(summary is None for _, summary in found))
-
-
-def _diagnosed(repository: TrialRepository, trial: Trial) -> JobSummary:
-    try:
-        return summary_of(repository, trial, diagnose(*analysed(repository, trial)))
-    except VenturiError as error:
-        return JobSummary(error.message, None, 0.0)
 
 
 def _job(trial: Trial, summary: JobSummary | None) -> StartJob:
@@ -85,7 +75,7 @@ def _job(trial: Trial, summary: JobSummary | None) -> StartJob:
         trial.state.value,
         trial.started_at,
         trial.elapsed_s,
-        None if summary is None else summary.finding,
+        None if summary is None else summary.finding or summary.finding_reason,
         None if summary is None else summary.saving,
     )
 
@@ -98,6 +88,6 @@ def _sentence(found: Sequence[tuple[Trial, JobSummary | None]]) -> str:
     count = f"{len(costly)} of the {count_of(len(found), 'newest job')} have a known problem"
     if not costly:
         return f"None of the {count_of(len(found), 'newest job')} has a known problem."
-    summary, trial = max(costly, key=lambda each: each[0].saves_s)
+    summary, trial = max(costly, key=lambda each: each[0].saving_s or 0.0)
     costliest = f"{trial.workload.name!r}: {summary.finding} ({summary.saving})"
     return f"{count}. The costliest is in {costliest}."

@@ -1,0 +1,224 @@
+"""The jobs of a repository: one row each, sorted by the time that can be saved, and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import median
+
+from venturi.core.statistics.change_point import change_point
+from venturi.core.units import format_duration
+from venturi.core.wording import count_of
+from venturi.jobs.diagnosis.sentences import rounded
+from venturi.jobs.fleet.runs import JobRun, grouped
+from venturi.jobs.fleet.summaries import JobSummary
+from venturi.record.trial import State
+
+TIMES_SHOWN = 60
+"""A job's newest runs that are shown and searched for a change."""
+LEAST_CHANGE = 1.05
+"""A smaller change of a job's time isn't mentioned."""
+_WAITING = "this run isn't diagnosed yet"
+
+
+@dataclass(frozen=True, slots=True)
+class JobTrend:
+    """The time of a job's runs `since` a run is `ratio` times that of its earlier runs.
+
+    `before` and `after` are the ids of the runs around the change.
+    """
+
+    text: str
+    since: datetime | None
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetJob:
+    """A job by its latest run: `id` to `cost_reason` are that run's.
+
+    `runs` counts the job's runs, `median_s` is the median of the successful ones, the newest of
+    which took `times_s`, oldest first. `trend` is None unless a change is proven. Other missing
+    values have their reason in the field of that name.
+    """
+
+    id: str
+    name: str
+    application: str | None
+    engine: str
+    state: str
+    started_at: datetime | None
+    elapsed_s: float | None
+    diagnosed: bool
+    finding: str | None
+    finding_reason: str | None
+    fix: str | None
+    saving: str | None
+    saving_s: float | None
+    saving_low_s: float | None
+    saving_high_s: float | None
+    saving_reason: str | None
+    cost_usd: float | None
+    saving_usd: float | None
+    cost_reason: str | None
+    runs: int
+    median_s: float | None
+    times_s: tuple[float, ...]
+    trend: JobTrend | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Jobs, the biggest saving first. The totals are sums over the jobs' latest runs.
+
+    A job's saving is that of its biggest finding, because savings of several may overlap. Of
+    `undiagnosed` jobs it isn't known yet. Exclusion rules leave out `excluded_runs`.
+    """
+
+    sentence: str
+    jobs: tuple[FleetJob, ...]
+    runs: int
+    elapsed_s: float
+    saving_s: float
+    saving_low_s: float
+    saving_high_s: float
+    cost_usd: float | None
+    cost_reason: str | None
+    failed: int
+    undiagnosed: int
+    excluded_runs: int
+
+
+def latest_runs(runs: Sequence[JobRun], *, each: bool) -> list[list[JobRun]]:
+    """The runs of each job, newest first; with `each`, every run as a job of its own."""
+    return [[run] for run in runs] if each else grouped(runs)
+
+
+def fleet_of(
+    jobs: Sequence[Sequence[JobRun]],
+    summaries: Mapping[str, JobSummary],
+    *,
+    each: bool = False,
+    excluded_runs: int = 0,
+) -> Fleet:
+    """The rows of `jobs`, each with its runs, newest first; `summaries` are by run."""
+    rows = sorted((_row(runs, summaries.get(runs[0].id)) for runs in jobs), key=_order)
+    low_s, saving_s, high_s = (
+        sum(value or 0.0 for value in values)
+        for values in (
+            [row.saving_low_s for row in rows],
+            [row.saving_s for row in rows],
+            [row.saving_high_s for row in rows],
+        )
+    )
+    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
+    unpriced = len(rows) - len(costs)
+    fleet = Fleet(
+        sentence="",
+        jobs=tuple(rows),
+        runs=sum(map(len, jobs)),
+        elapsed_s=sum(row.elapsed_s or 0.0 for row in rows),
+        saving_s=saving_s,
+        saving_low_s=low_s,
+        saving_high_s=high_s,
+        cost_usd=sum(costs) if costs and not unpriced else None,
+        cost_reason=f"{count_of(unpriced, 'job')} without a price" if unpriced else None,
+        failed=sum(row.state == State.FAILED for row in rows),
+        undiagnosed=sum(not row.diagnosed for row in rows),
+        excluded_runs=excluded_runs,
+    )
+    return replace(fleet, sentence=_sentence(fleet, each=each))
+
+
+def _row(runs: Sequence[JobRun], summary: JobSummary | None) -> FleetJob:
+    latest = runs[0]
+    counted = [run for run in runs if run.counted]
+    times = [run.elapsed_s for run in counted if run.elapsed_s is not None]
+    found = summary or JobSummary(
+        finding_reason=_WAITING, saving_reason=_WAITING, cost_reason=_WAITING
+    )
+    elapsed_s = latest.elapsed_s if latest.elapsed_s is not None else found.elapsed_s
+    saved = None
+    if found.cost_usd is not None and found.saving_s is not None and elapsed_s:
+        saved = found.cost_usd * found.saving_s / elapsed_s
+    return FleetJob(
+        id=latest.id,
+        name=latest.name,
+        application=found.application,
+        engine=latest.engine,
+        state=latest.state,
+        started_at=latest.started_at,
+        elapsed_s=elapsed_s,
+        diagnosed=summary is not None,
+        finding=found.finding,
+        finding_reason=found.finding_reason,
+        fix=found.fix,
+        saving=found.saving,
+        saving_s=found.saving_s,
+        saving_low_s=found.saving_low_s,
+        saving_high_s=found.saving_high_s,
+        saving_reason=found.saving_reason,
+        cost_usd=found.cost_usd,
+        saving_usd=saved,
+        cost_reason=found.cost_reason,
+        runs=len(runs),
+        median_s=median(times) if times else None,
+        times_s=tuple(reversed(times[:TIMES_SHOWN])),
+        trend=trend_of(counted),
+    )
+
+
+def trend_of(counted: Sequence[JobRun]) -> JobTrend | None:
+    """The change in the time of a job's successful runs, newest first; None if none is proven."""
+    dated = [run for run in counted if run.started_at is not None and run.elapsed_s]
+    runs = dated[:TIMES_SHOWN][::-1]
+    change = change_point(tuple(run.elapsed_s or 0.0 for run in runs))
+    if change is None or 1 / LEAST_CHANGE < change.ratio < LEAST_CHANGE:
+        return None
+    first = runs[change.index]
+    assert first.started_at is not None
+    faster = change.ratio < 1
+    factor = 1 / change.ratio if faster else change.ratio
+    local = first.started_at.astimezone()
+    return JobTrend(
+        text=f"{factor:.2g}x {'faster' if faster else 'slower'} since {local.day} {local:%b %Y}",
+        since=first.started_at,
+        ratio=change.ratio,
+        ratio_low=change.interval.low,
+        ratio_high=change.interval.high,
+        before=runs[change.index - 1].id,
+        after=first.id,
+    )
+
+
+def _order(row: FleetJob) -> tuple[float, bool, float]:
+    """The biggest saving first, then failed jobs, then the longest."""
+    return -(row.saving_s or 0.0), row.state != State.FAILED, -(row.elapsed_s or 0.0)
+
+
+def _sentence(fleet: Fleet, *, each: bool) -> str:
+    """Return "27 jobs, 14 h 12 min; about 3.1 h (2–5 h) can be saved; start with nightly-etl."."""
+    if not fleet.jobs:
+        return "No jobs are recorded."
+    n, took = len(fleet.jobs), format_duration(fleet.elapsed_s)
+    if each or fleet.runs == n:
+        said = [f"{count_of(n, 'run' if each else 'job')}, {took}"]
+    else:
+        runs = count_of(fleet.runs, "run")
+        said = [f"{count_of(n, 'job')} ({runs}); the latest runs took {took}"]
+    if fleet.failed:
+        said.append(f"{fleet.failed:,} failed")
+    if fleet.saving_s:
+        (about, low, high), unit = rounded(fleet.saving_s, fleet.saving_low_s, fleet.saving_high_s)
+        said.append(f"about {about} {unit} ({low}–{high} {unit}) can be saved")
+        said.append(f"start with {fleet.jobs[0].name}")
+    elif fleet.undiagnosed < n:
+        said.append("no known problem costs time")
+    if fleet.undiagnosed:
+        said.append(f"{fleet.undiagnosed:,} not diagnosed yet")
+    return "; ".join(said) + "."

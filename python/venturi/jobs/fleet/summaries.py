@@ -1,0 +1,219 @@
+"""Summaries of jobs for lists: stored once, because computing one reads all tasks.
+
+A summary is stored under a digest of the trial's record and the program, like other answers about
+jobs. Reading it decodes neither the trial nor its account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+
+from venturi.core.errors import VenturiError
+from venturi.record.cost import COST_USD, cost_of
+from venturi.record.job_account import load
+from venturi.record.store.answer_cache import (
+    digest_of_record,
+    forget_answers,
+    read_answer,
+    write_answer,
+)
+from venturi.record.store.repository import TrialRepository
+from venturi.record.store.tables import CHANGES, RECORDS
+from venturi.record.trial import CPU_OTHERS, State, Trial
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from venturi.jobs.diagnosis.find import Diagnosis
+    from venturi.jobs.stages.stage import Analysis
+    from venturi.jobs.stages.timeline import Timeline
+
+_ANSWER = "fleet.json"
+_READ_MAX = 500
+NO_PRICE = "no price is recorded with this run"
+_FAILED = "the job failed"
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary:
+    """A job's time, cost, and biggest finding with its `fix` and `saving` in words.
+
+    `finding` and `fix` of a failed job are those of its failure. Without a finding, `finding` is
+    None and `finding_reason` explains why; without a saving, `saving_reason` does.
+    """
+
+    application: str | None = None
+    elapsed_s: float | None = None
+    finding: str | None = None
+    finding_reason: str | None = None
+    fix: str | None = None
+    saving: str | None = None
+    saving_s: float | None = None
+    saving_low_s: float | None = None
+    saving_high_s: float | None = None
+    saving_reason: str | None = None
+    cost_usd: float | None = None
+    cost_reason: str | None = None
+
+
+class _Cache:
+    """The summaries that were read or computed, each with its digest, and the digests of the
+    records at one state of the repository.
+    """
+
+    def __init__(self) -> None:
+        self.change = -1
+        self.digests: dict[str, str] = {}
+        self.summaries: dict[str, tuple[str, JobSummary]] = {}
+
+
+_CACHES: WeakKeyDictionary[TrialRepository, _Cache] = WeakKeyDictionary()
+
+
+def known_summaries(repository: TrialRepository, ids: Sequence[str]) -> dict[str, JobSummary]:
+    """The stored summaries of these trials, by id."""
+    cache, home = _CACHES.setdefault(repository, _Cache()), repository.artifacts_dir.parent
+    found = {}
+    for id_, digest in _digests(repository, ids).items():
+        kept = cache.summaries.get(id_)
+        if kept is None or kept[0] != digest:
+            answer = read_answer(home, id_, _ANSWER, digest)
+            if answer is None:
+                continue
+            try:
+                kept = digest, _adapter().validate_json(answer)
+            except ValueError:  # damaged: computed again
+                continue
+            cache.summaries[id_] = kept
+        found[id_] = kept[1]
+    return found
+
+
+def _digests(repository: TrialRepository, ids: Sequence[str]) -> dict[str, str]:
+    """The digest of each of these trials' records and the program."""
+    cache = _CACHES.setdefault(repository, _Cache())
+    with repository.reading() as connection:
+        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
+        if change != cache.change:
+            cache.change, cache.digests = change, {}
+        digests = cache.digests
+        missing = [id_ for id_ in ids if id_ not in digests]
+        for begin in range(0, len(missing), _READ_MAX):
+            some = RECORDS.c.id.in_(missing[begin : begin + _READ_MAX])
+            chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(some)
+            for id_, record in connection.execute(chosen):
+                digests[id_] = digest_of_record(record)
+    return {id_: digests[id_] for id_ in ids if id_ in digests}
+
+
+def summarise(repository: TrialRepository, id_: str) -> JobSummary:
+    """Analyze the job of the trial `id_`, and store its summary.
+
+    If its account can't be read, that is the reason for having no finding.
+    """
+    from venturi.jobs.diagnosis.find import diagnose  # noqa: PLC0415 - slow to load
+    from venturi.jobs.stages.analysis import analyse  # noqa: PLC0415
+    from venturi.jobs.stages.timeline import timeline  # noqa: PLC0415
+
+    trial = repository.get(id_)
+    try:
+        line = timeline(load(repository, trial))
+        found = analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
+        return store_summary(repository, trial, line, found, diagnose(line, found))
+    except VenturiError as error:
+        cost_usd, cost_reason = _cost(trial)
+        summary = JobSummary(
+            elapsed_s=trial.elapsed_s,
+            finding_reason=error.message,
+            saving_reason=error.message,
+            cost_usd=cost_usd,
+            cost_reason=cost_reason,
+        )
+        for digest in _digests(repository, [trial.id]).values():
+            # Not in a file: the account's files may come back.
+            _CACHES[repository].summaries[trial.id] = digest, summary
+        return summary
+
+
+def store_summary(
+    repository: TrialRepository,
+    trial: Trial,
+    line: Timeline,
+    analysis: Analysis,
+    diagnosis: Diagnosis,
+) -> JobSummary:
+    """Store the summary of the job of `trial`, which was analyzed already."""
+    summary = summary_of(trial, line, analysis, diagnosis)
+    home = repository.artifacts_dir.parent
+    for digest in _digests(repository, [trial.id]).values():
+        write_answer(home, trial.id, _ANSWER, digest, _adapter().dump_json(summary))
+        _CACHES[repository].summaries[trial.id] = digest, summary
+        try:
+            repository.get(trial.id)
+        except VenturiError:  # removed since, with its stored answers
+            forget_answers(home, trial.id)
+    return summary
+
+
+def summary_of(
+    trial: Trial, line: Timeline, analysis: Analysis, diagnosis: Diagnosis
+) -> JobSummary:
+    """The summary of a job; a failed one has the meaning of its failure, and no saving."""
+    from venturi.jobs.stages.losses import failure_meaning  # noqa: PLC0415
+
+    cost_usd, cost_reason = _cost(trial)
+    plain = JobSummary(
+        application=line.account.application.id,
+        elapsed_s=line.elapsed_s if trial.elapsed_s is None else trial.elapsed_s,
+        cost_usd=cost_usd,
+        cost_reason=cost_reason,
+    )
+    if trial.state is State.FAILED:
+        meaning = failure_meaning(line.account, analysis)
+        said = None if trial.failure is None else trial.failure.message.partition("\n")[0]
+        return replace(
+            plain,
+            finding=said if meaning is None else meaning.meaning,
+            finding_reason=None if meaning or said else "no reason of the failure is recorded",
+            fix=None if meaning is None else meaning.remedy,
+            saving_reason=_FAILED,
+        )
+    first = next(iter(diagnosis.findings), None)
+    if first is None:
+        reason = diagnosis.silence or "no findings"
+        return replace(plain, finding_reason=reason, saving_reason=reason)
+    with_fix = replace(plain, finding=first.title, fix=first.fix, saving=first.saving)
+    if first.saving_s <= 0:
+        return replace(with_fix, saving_reason="the fix saves resources, not time")
+    return replace(
+        with_fix,
+        saving_s=first.saving_s,
+        saving_low_s=first.saving_low_s,
+        saving_high_s=first.saving_high_s,
+    )
+
+
+def _cost(trial: Trial) -> tuple[float | None, str | None]:
+    """The cost of the whole trial in US dollars, or the reason for having none."""
+    recorded = [
+        each
+        for each in trial.samples
+        if each.metric == COST_USD and not each.labels and each.phase is None
+    ]
+    sample = recorded[0] if recorded else cost_of(trial)
+    if sample is None:
+        return None, NO_PRICE
+    return sample.value, None if sample.value is not None else sample.missing_reason or NO_PRICE
+
+
+@cache
+def _adapter() -> TypeAdapter[JobSummary]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - slow to load
+
+    return TypeAdapter(JobSummary)
