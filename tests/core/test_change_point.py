@@ -6,7 +6,13 @@ import random
 
 import pytest
 
-from venturi.core.statistics.change_point import change_point
+from venturi.core.statistics.change_point import LevelChange, change_p, located_change
+
+
+def change_point(values: tuple[float, ...]) -> LevelChange | None:
+    """The change that is proven at 5 %."""
+    p = change_p(values)
+    return None if p > 0.05 else located_change(values, p)
 
 
 def noisy(n: int, seed: int, level: float = 100.0) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from venturi.jobs.fleet.fleet import fleet_of, latest_runs, trend_of
+from venturi.jobs.fleet.fleet import JobTrend, fleet_of, latest_runs, trends_of
 from venturi.jobs.fleet.runs import JobRun
 from venturi.jobs.fleet.summaries import JobSummary
 
@@ -38,6 +38,11 @@ def runs_of(name: str, times_s: list[float]) -> list[JobRun]:
 def noisy(n: int, level_s: float, seed: int) -> list[float]:
     rng = random.Random(seed)
     return [level_s * rng.lognormvariate(0, 0.05) for _ in range(n)]
+
+
+def trend_of(runs: list[JobRun]) -> JobTrend | None:
+    (trend,) = trends_of([runs])
+    return trend
 
 
 SAVES = JobSummary(
@@ -126,7 +131,19 @@ def test_an_unproven_or_small_change_is_not_mentioned() -> None:
     assert trend_of(runs_of("noise", noisy(30, 100.0, 3))) is None
     assert trend_of(runs_of("small", noisy(40, 100.0, 4)[:20] + [102.0] * 20)) is None
     failing = [replace(each, counted=False) for each in runs_of("x", [1.0] * 8 + [2.0] * 8)]
-    assert trend_of([each for each in failing if each.counted]) is None
+    assert trend_of(failing) is None
+
+
+def test_among_many_unchanged_jobs_a_false_alarm_is_rare_and_a_real_change_is_found() -> None:
+    alarms = 0
+    for fleet in range(20):
+        unchanged = [runs_of(f"job-{n}", noisy(20, 100.0, 50 * fleet + n)) for n in range(50)]
+        alarms += any(trends_of(unchanged))
+    assert alarms <= 4
+    slower = runs_of("slower", noisy(10, 100.0, 1) + noisy(10, 130.0, 2))
+    *others, found = trends_of([*unchanged, slower])
+    assert found is not None
+    assert sum(trend is not None for trend in others) <= 1
 
 
 def test_an_empty_fleet_has_no_jobs() -> None:

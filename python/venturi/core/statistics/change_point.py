@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST_PART = 3
 """Values on each side of a split."""
+LEAST_VALUES = 8
+"""Fewer can't reach a p of 0.05, whatever their order."""
 _ORDERS = 10_000
 _SEED = 1979
 _SAME = 1e-9
@@ -42,22 +44,25 @@ class LevelChange:
 
 
 @lru_cache(4096)
-def change_point(values: tuple[float, ...], alpha: float = ALPHA) -> LevelChange | None:
-    """The largest change in the level of `values`; None if none is proven.
+def change_p(values: tuple[float, ...]) -> float:
+    """The p of the largest change in the level of `values`.
 
-    Values that aren't above 0 have no factor, so no change is found among them.
+    It is 1 for fewer than `LEAST_VALUES`, and for values that aren't above 0: they have no factor.
     """
     n = len(values)
-    if n < 2 * LEAST_PART or min(values) <= 0:
-        return None
+    if n < LEAST_VALUES or min(values) <= 0:
+        return 1.0
     size = float(_standardized(_ranks(values)[np.newaxis]).max())
     maxima = _maxima(n)
     as_far = len(maxima) - int(np.searchsorted(maxima, size - _SAME))
-    p = (as_far + 1) / (len(maxima) + 1)
-    if p > alpha:
-        return None
+    return (as_far + 1) / (len(maxima) + 1)
+
+
+@lru_cache(4096)
+def located_change(values: tuple[float, ...], p: float) -> LevelChange | None:
+    """The place and the factor of a change with this `p`; None if its two parts are tied."""
     place = _place(np.log(values))
-    verdict = compare_samples(values[:place], values[place:], alpha)
+    verdict = compare_samples(values[:place], values[place:], ALPHA)
     if verdict.outcome is ComparisonOutcome.CANNOT_TELL:
         return None
     assert verdict.ratio is not None

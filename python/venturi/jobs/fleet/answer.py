@@ -8,7 +8,7 @@ from dataclasses import replace
 from venturi.jobs.fleet.fleet import Fleet, fleet_of, latest_runs
 from venturi.jobs.fleet.runs import job_runs
 from venturi.jobs.fleet.summaries import known_summaries, summarise
-from venturi.record.query.selection import Query
+from venturi.record.query.selection import Query, rules_for
 from venturi.record.store.repository import TrialRepository
 
 
@@ -24,8 +24,10 @@ def fleet(
     Jobs without a stored summary are diagnosed, the newest first, as long as `go_on` says so when
     it is called with the numbers of diagnosed and missing jobs.
     """
-    every = job_runs(repository, replace(query, with_excluded=True))
-    runs = every if query.with_excluded else job_runs(repository, query)
+    runs = job_runs(repository, query)
+    with repository.reading() as connection:
+        rules = rules_for(connection, query)
+    every = job_runs(repository, replace(query, with_excluded=True)) if rules else runs
     jobs = latest_runs(runs, each=each)
     ids = [runs[0].id for runs in jobs]
     summaries = known_summaries(repository, ids)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import median
 
-from venturi.core.statistics.change_point import change_point
+from venturi.core.statistics.change_point import LEAST_VALUES, change_p, located_change
+from venturi.core.statistics.stats import ALPHA
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.sentences import rounded
@@ -74,7 +75,7 @@ class FleetJob:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Jobs, the biggest saving first. The totals are sums over the jobs' latest runs.
+    """The first of `n` jobs, the biggest saving first; totals are over the latest runs of all.
 
     A job's saving is that of its biggest finding, because savings of several may overlap. Of
     `undiagnosed` jobs it isn't known yet. Exclusion rules leave out `excluded_runs`.
@@ -82,6 +83,7 @@ class Fleet:
 
     sentence: str
     jobs: tuple[FleetJob, ...]
+    n: int
     runs: int
     elapsed_s: float
     saving_s: float
@@ -107,7 +109,12 @@ def fleet_of(
     excluded_runs: int = 0,
 ) -> Fleet:
     """The rows of `jobs`, each with its runs, newest first; `summaries` are by run."""
-    rows = sorted((_row(runs, summaries.get(runs[0].id)) for runs in jobs), key=_order)
+    trends = trends_of(jobs)
+    found = [
+        _row(runs, summaries.get(runs[0].id), trend)
+        for runs, trend in zip(jobs, trends, strict=True)
+    ]
+    rows = sorted(found, key=_order)
     low_s, saving_s, high_s = (
         sum(value or 0.0 for value in values)
         for values in (
@@ -121,6 +128,7 @@ def fleet_of(
     fleet = Fleet(
         sentence="",
         jobs=tuple(rows),
+        n=len(rows),
         runs=sum(map(len, jobs)),
         elapsed_s=sum(row.elapsed_s or 0.0 for row in rows),
         saving_s=saving_s,
@@ -135,7 +143,7 @@ def fleet_of(
     return replace(fleet, sentence=_sentence(fleet, each=each))
 
 
-def _row(runs: Sequence[JobRun], summary: JobSummary | None) -> FleetJob:
+def _row(runs: Sequence[JobRun], summary: JobSummary | None, trend: JobTrend | None) -> FleetJob:
     latest = runs[0]
     counted = [run for run in runs if run.counted]
     times = [run.elapsed_s for run in counted if run.elapsed_s is not None]
@@ -169,15 +177,42 @@ def _row(runs: Sequence[JobRun], summary: JobSummary | None) -> FleetJob:
         runs=len(runs),
         median_s=median(times) if times else None,
         times_s=tuple(reversed(times[:TIMES_SHOWN])),
-        trend=trend_of(counted),
+        trend=trend,
     )
 
 
-def trend_of(counted: Sequence[JobRun]) -> JobTrend | None:
-    """The change in the time of a job's successful runs, newest first; None if none is proven."""
-    dated = [run for run in counted if run.started_at is not None and run.elapsed_s]
-    runs = dated[:TIMES_SHOWN][::-1]
-    change = change_point(tuple(run.elapsed_s or 0.0 for run in runs))
+def trends_of(jobs: Sequence[Sequence[JobRun]]) -> list[JobTrend | None]:
+    """For the runs of each job, newest first, the proven change in its time, or None.
+
+    With Holm's method, the chance that any change is a false alarm is at most `ALPHA`, however many
+    jobs have enough runs.
+    """
+    trends: list[JobTrend | None] = [None] * len(jobs)
+    dated = [_dated(runs) for runs in jobs]
+    tested = sorted(
+        (change_p(_times(runs)), place)
+        for place, runs in enumerate(dated)
+        if len(runs) >= LEAST_VALUES
+    )
+    for rank, (p, place) in enumerate(tested):
+        if p > ALPHA / (len(tested) - rank):
+            break
+        trends[place] = _trend(dated[place], p)
+    return trends
+
+
+def _dated(runs: Sequence[JobRun]) -> list[JobRun]:
+    """The newest successful runs with a date, oldest first."""
+    found = [run for run in runs if run.counted and run.started_at is not None and run.elapsed_s]
+    return found[:TIMES_SHOWN][::-1]
+
+
+def _times(runs: Sequence[JobRun]) -> tuple[float, ...]:
+    return tuple(run.elapsed_s or 0.0 for run in runs)
+
+
+def _trend(runs: Sequence[JobRun], p: float) -> JobTrend | None:
+    change = located_change(_times(runs), p)
     if change is None or 1 / LEAST_CHANGE < change.ratio < LEAST_CHANGE:
         return None
     first = runs[change.index]

@@ -63,13 +63,13 @@ class JobSummary:
 
 
 class _Cache:
-    """The summaries that were read or computed, each with its digest, and the digests of the
-    records at one state of the repository.
+    """The summaries that were read or computed, each with its digest.
+
+    `digests` are those of the records at one state of the repository, which has this number.
     """
 
     def __init__(self) -> None:
-        self.change = -1
-        self.digests: dict[str, str] = {}
+        self.digests: tuple[int, dict[str, str]] = (-1, {})
         self.summaries: dict[str, tuple[str, JobSummary]] = {}
 
 
@@ -100,9 +100,10 @@ def _digests(repository: TrialRepository, ids: Sequence[str]) -> dict[str, str]:
     cache = _CACHES.setdefault(repository, _Cache())
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
-        if change != cache.change:
-            cache.change, cache.digests = change, {}
-        digests = cache.digests
+        known = cache.digests
+        if known[0] != change:
+            known = cache.digests = (change, {})
+        digests = known[1]
         missing = [id_ for id_ in ids if id_ not in digests]
         for begin in range(0, len(missing), _READ_MAX):
             some = RECORDS.c.id.in_(missing[begin : begin + _READ_MAX])
