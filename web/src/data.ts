@@ -126,6 +126,12 @@ export async function send<T>(method: string, url: string, body?: unknown): Prom
 /** Asks again everything that is on the page. */
 export const askAgain = () => client.invalidateQueries();
 
+/** Asks again what was asked at `path`, with any query. */
+export const askAgainAt = (path: keyof Endpoints) =>
+  client.invalidateQueries({
+    predicate: ({ queryKey: [url] }) => String(url).split("?")[0] === path,
+  });
+
 export const client: QueryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => {

@@ -18,7 +18,6 @@ from venturi.record.access import exclusions
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, Sample, State, Trial, TrialWarning
 from venturi.web.api.results import start as first_page
-from venturi.web.api.results.start_jobs import DIAGNOSED
 from venturi.web.pages import is_page
 
 MakeTrial = Callable[..., Trial]
@@ -87,29 +86,6 @@ def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(
     held = answer_to(start(client), "Where is the narrowest point of the latest ")
     assert held["url"] == f"/trials/{own_samples.OWN}"
     assert held["sentences"][0]
-
-
-def test_the_newest_jobs_are_listed_with_the_finding_of_their_page(
-    client: httpx.Client, repository: TrialRepository
-) -> None:
-    own_samples.own_trial(repository)
-    told = start(client)["jobs"]
-    (job,) = told["jobs"]
-    page = client.get(f"/api/trials/{own_samples.OWN}/job").json()
-    assert (job["id"], job["name"]) == (own_samples.OWN, "terasort")
-    assert job["finding"] == (page["findings"][0]["title"] if page["findings"] else page["silence"])
-    assert told["sentence"].endswith(".")
-
-
-def test_a_request_diagnoses_a_few_jobs_and_the_next_ones_the_rest(
-    client: httpx.Client, repository: TrialRepository
-) -> None:
-    for number in range(910, 913):
-        own_samples.own_trial(repository, number=number)
-    first, second = (start(client)["jobs"] for _ in range(2))
-    assert (first["undiagnosed"], second["undiagnosed"]) == (3 - DIAGNOSED, 0)
-    assert [job["id"] for job in first["jobs"]] == [job["id"] for job in second["jobs"]]
-    assert all(job["finding"] for job in second["jobs"])
 
 
 def test_what_failed_is_to_be_looked_at_and_what_is_excluded_is_counted(

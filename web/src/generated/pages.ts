@@ -168,7 +168,7 @@ export const PAGES = {
     "path": "/",
     "title": "Trial repository",
     "menu": "Overview",
-    "selects": true,
+    "selects": false,
     "question": "",
     "about": "",
     "served": true

@@ -9,6 +9,7 @@ import type {
   Effects,
   Exclusions,
   Facets,
+  Fleet,
   Groups,
   HostsOverTime,
   IoHeat,
@@ -35,6 +36,7 @@ export type * from "./api";
 
 export interface Endpoints {
   "/api/start": Start;
+  "/api/fleet": Fleet;
   "/api/status": Status;
   "/api/keys": Keys;
   "/api/trials": TrialPage;

@@ -49,6 +49,7 @@ class Endpoint:
 
 ENDPOINTS = (
     Endpoint("/start", "results.start", "start", "repository", computes=True),
+    Endpoint("/fleet", "jobs.fleet", "fleet", "repository", computes=True),
     Endpoint("/status", "results.trials", "status", "repository"),
     Endpoint("/keys", "results.trials", "keys", "repository"),
     Endpoint("/trials", "results.trials", "trials", "repository"),

@@ -8,6 +8,7 @@ export type * from "./cost";
 export type * from "./effect";
 export type * from "./exclusions";
 export type * from "./facets";
+export type * from "./fleet";
 export type * from "./groups";
 export type * from "./jobs";
 export type * from "./keys";

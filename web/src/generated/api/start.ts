@@ -5,7 +5,6 @@ import type { TrialRow } from "./shared";
 export interface Start {
   headline: string;
   figures: StartFigure[];
-  jobs: StartJobs;
   answers: StartAnswer[];
   findings: StartFinding[];
   recent: TrialRow[];
@@ -15,21 +14,6 @@ export interface StartFigure {
   value: string;
   note: string;
   url: string;
-}
-export interface StartJobs {
-  sentence: string;
-  jobs: StartJob[];
-  undiagnosed: number;
-}
-export interface StartJob {
-  id: string;
-  name: string;
-  engine: string;
-  state: string;
-  started_at: string | null;
-  elapsed_s: number | null;
-  finding: string | null;
-  saving: string | null;
 }
 export interface StartAnswer {
   question: string;

@@ -5,7 +5,7 @@ attention. Each answer is that of the page that it links to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from threading import Lock
 from urllib.parse import urlencode
@@ -37,7 +37,6 @@ from venturi.results.ranking.rank_words import sentences
 from venturi.results.ranking.ranking import Objective
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.jobs import job_of
-from venturi.web.api.results.start_jobs import StartJobs, newest_jobs
 from venturi.web.effects import Question, effects
 from venturi.web.report import measurements, words
 
@@ -92,13 +91,13 @@ class StartFinding:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first page: the number of trials, the newest jobs, answers, findings, and the newest
-    trials.
+    """The first page: the number of trials, answers, findings, and the newest trials.
+
+    `/api/fleet` has its jobs.
     """
 
     headline: str
     figures: tuple[StartFigure, ...]
-    jobs: StartJobs
     answers: tuple[StartAnswer, ...]
     findings: tuple[StartFinding, ...]
     recent: tuple[TrialRow, ...]
@@ -117,8 +116,6 @@ def start(services: Services) -> Start:
         known = _KNOWN.get(repository)
         if known is None or known[0] != change:
             known = (change, _start(services))
-        elif known[1].jobs.undiagnosed:
-            known = (change, replace(known[1], jobs=newest_jobs(repository)))
         _KNOWN[repository] = known
     return known[1]
 
@@ -131,7 +128,6 @@ def _start(services: Services) -> Start:
     return Start(
         _headline(kinds),
         tuple(_figures(repository, kinds)),
-        newest_jobs(repository),
         tuple(sorted(_answers(services, kinds), key=lambda answer: not answer.known)),
         tuple(_findings(repository, kinds)),
         paging.rows(repository, Query(limit=RECENT, with_excluded=True)).rows,

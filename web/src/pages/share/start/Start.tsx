@@ -1,15 +1,16 @@
-// The overview: the repository's content and main results, the pages, and how to start.
+// The overview: the jobs, the repository's content and main results, the pages, how to start.
 
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
-import { capital, duration, moment, trials } from "../../../format";
+import { moment, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { StartAnswer, StarterReport, Start as Told, View } from "../../../generated/types";
 import { BY_TOPIC } from "../../../parts/navigation/topics";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
 import { type Change, useChange, useMayWrite } from "../../../parts/server/changes";
-import { type Cell, DataTable, number } from "../../../parts/Table";
 import { Trials } from "../../../parts/Trials";
+import { useSearch } from "../../../state";
+import { Fleet } from "./Fleet";
 
 const address = (path: string, ...pairs: [string, string][]) =>
   `${path}?${new URLSearchParams(pairs)}`;
@@ -201,43 +202,6 @@ function Answers({ answers }: { answers: readonly StartAnswer[] }) {
   );
 }
 
-/** The newest Spark and MapReduce jobs, each with the finding that costs most. */
-function Jobs({ jobs: { sentence, jobs } }: { jobs: Told["jobs"] }) {
-  if (jobs.length === 0) return null;
-  const columns = [
-    { name: "Job" },
-    { name: "Engine" },
-    { name: "Started" },
-    number("Time"),
-    { name: "Biggest finding" },
-    { name: "Can be saved" },
-  ];
-  const rows = jobs.map((job): Cell[] => [
-    {
-      value: job.name,
-      show: exported ? (
-        job.name
-      ) : (
-        <Link href={PAGES.trial.path.replace("{id}", job.id)}>{job.name}</Link>
-      ),
-    },
-    job.engine,
-    job.started_at && { value: job.started_at, show: moment(job.started_at) },
-    job.elapsed_s === null ? job.state : { value: job.elapsed_s, show: duration(job.elapsed_s) },
-    job.finding === null ? "not diagnosed yet: reload" : capital(job.finding),
-    job.saving,
-  ]);
-  return (
-    <section aria-labelledby="jobs">
-      <h2 id="jobs">Newest jobs</h2>
-      <p>{sentence}</p>
-      <div className="panel">
-        <DataTable caption="Newest jobs" columns={columns} rows={rows} />
-      </div>
-    </section>
-  );
-}
-
 function Findings({ findings }: { findings: Told["findings"] }) {
   if (findings.length === 0) return null;
   return (
@@ -364,22 +328,26 @@ function Topics({ presets }: { presets: readonly View[] }) {
 }
 
 export default function Start() {
+  const [search] = useSearch();
   const { data: status, problem } = useTwin("/api/status");
+  const { data: fleet, problem: noFleet, pending: waiting } = useTwin("/api/fleet", search);
   const { data: told, problem: untold, pending } = useTwin("/api/start");
   const { data: views } = useTwin("/api/views");
   const starter = useChange<StarterReport>();
   const empty = status?.trials === 0;
-  const refused = problem ?? untold;
+  const refused = problem ?? noFleet ?? untold;
+  const jobs = fleet !== undefined && fleet.jobs.length > 0;
+  const headline = told && !empty ? told.headline : PAGES.start.title;
   return (
-    <Page title={told && !empty ? told.headline : PAGES.start.title}>
-      {pending && !refused && <Pending what="the repository" lines={20} />}
+    <Page title={jobs ? "Jobs" : headline}>
       {refused && <ProblemBox problem={refused} />}
-      {status && told && (
+      {jobs && <Fleet fleet={fleet} />}
+      {(pending || waiting) && !refused && <Pending what="the repository" lines={20} />}
+      {status && told && fleet && (
         <>
           {starter.done && <Imported report={starter.done} />}
           {empty && !starter.done && !exported && <Starter empty change={starter} />}
           {!empty && <Figures figures={told.figures} />}
-          <Jobs jobs={told.jobs} />
           <Answers answers={told.answers} />
           <Findings findings={told.findings} />
           <Recent rows={told.recent} />
