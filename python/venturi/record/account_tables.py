@@ -96,7 +96,9 @@ QUERIES = (
     AccountColumn("name", "text", None, "its description or call site"),
     AccountColumn("submitted_ms", "int", MOMENT, "when it began"),
     AccountColumn("ended_ms", "int", MOMENT, "when it ended"),
-    AccountColumn("outcome", "text", None, "succeeded, failed or unfinished; null: not recorded"),
+    AccountColumn(
+        "outcome", "text", None, "succeeded, failed, canceled or unfinished; null: not recorded"
+    ),
     AccountColumn("reason", "text", None, "why it failed"),
     AccountColumn("commit_ms", "int", "ms", "driver time to commit the output of its jobs"),
     AccountColumn("listing_ms", "int", "ms", "driver time to list the files that it reads"),

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from event_log import END, START, Write, event
+from event_log import END, START, SparkLog, Write, at, event
 from venturi.core.errors import VenturiError
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.configuration import MASK
@@ -370,6 +370,34 @@ def test_an_exit_status_is_believed(status: int, outcome: str, write: Write) -> 
     end = event("SparkListenerApplicationEnd", Timestamp=61_000, ExitCode=status)
     application = read(write(START + end)).application
     assert (application.outcome, application.exit_code) == (outcome, status)
+
+
+STREAM = "c6c23837-8205-43f2-98e5-b38ec9338ca6"
+CANCELED = "[SPARK_JOB_CANCELLED] Job 0 cancelled"
+
+
+@pytest.mark.parametrize(
+    ("status", "why", "outcome"),
+    [
+        (0, f"{CANCELED} Query [id = {STREAM}, runId = {STREAM}] was stopped", "succeeded"),
+        (0, f"{CANCELED} part of cancelled job group {STREAM}", "succeeded"),
+        (1, f"{CANCELED} Query [id = {STREAM}, runId = {STREAM}] was stopped", "failed"),
+        (None, f"{CANCELED} Query [id = {STREAM}, runId = {STREAM}] was stopped", "failed"),
+        (0, f"{CANCELED} part of cancelled job group nightly", "failed"),
+    ],
+)
+def test_a_stopped_stream_with_exit_status_0_succeeded(
+    status: int | None, why: str, outcome: str, tmp_path: Path
+) -> None:
+    log = SparkLog()
+    log.job(0, 1, 9, [0], failed=why, query=0)
+    log.query(0, 1, 9, failed="java.lang.InterruptedException")
+    log.lines.append(event("SparkListenerApplicationEnd", Timestamp=at(10), ExitCode=status))
+    account = log.account(tmp_path)
+    assert account.application.outcome == outcome
+    assert account.queries is not None
+    of_stream = "nightly" not in why
+    assert account.queries["outcome"].to_list() == ["canceled" if of_stream else "failed"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"a,b\n1,2\n", b'{"a": 1}\n', b"\x89PNG\r\n"])

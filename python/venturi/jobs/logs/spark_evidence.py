@@ -19,6 +19,12 @@ from venturi.record.job_account import Outcome
 
 # Source: DAGScheduler. Such a job's query may have been open when the application ended.
 _STOPPED = re.compile(r"SparkContext (was|has been) (shut ?down|stopped)", re.IGNORECASE)
+# Source: StreamExecution, which cancels the job group named by its run's UUID; from 4.1 on it says
+# why.
+_STREAM_STOPPED = re.compile(
+    r"cancell?ed (Query \[id = .* was stopped"
+    r"|part of cancell?ed job group [0-9a-f]{8}(-[0-9a-f]+){4}\b)"
+)
 
 
 def missing_starts(
@@ -51,7 +57,8 @@ def missing_of_queries(queries: Rows, jobs: Rows, *, ended: bool, streams: bool)
 
     In an application that `ended`, a query did so after its jobs, unless these were stopped. One
     without jobs did so before the next query, except for those around the batches of `streams`.
-    In one that didn't end, such a query may have ended or not.
+    In one that didn't end, such a query may have ended or not. A batch of a stopped stream is
+    canceled.
     """
     of_queries: dict[int, list[Mapping[str, Any]]] = {}
     for job in jobs.values():
@@ -66,6 +73,8 @@ def missing_of_queries(queries: Rows, jobs: Rows, *, ended: bool, streams: bool)
     for id_, query in queries.items():
         own = of_queries.get(id_, ())
         proven = bool(own) or (id_ < last and not streams and not stopped)
+        if query.get("outcome") == "failed" and any(map(_of_stopped_stream, own)):
+            query["outcome"] = "canceled"
         if "ended_ms" not in query and not any(map(_stopped, own)):
             if ended:
                 n_ends += proven or "submitted_ms" not in query
@@ -87,6 +96,11 @@ def missing_parts(log: Log, end: Mapping[str, Any] | None) -> str | None:
 def _stopped(job: Mapping[str, Any]) -> bool:
     """Whether a job didn't end, or was stopped from outside."""
     return job["outcome"] == "unfinished" or _STOPPED.search(job.get("reason") or "") is not None
+
+
+def _of_stopped_stream(job: Mapping[str, Any]) -> bool:
+    """Whether `query.stop()` canceled a job."""
+    return job["outcome"] == "canceled" and bool(_STREAM_STOPPED.search(job.get("reason") or ""))
 
 
 def application_outcome(
@@ -123,7 +137,10 @@ def _unknown(
 
 
 def _failure(end: Mapping[str, Any] | None, jobs: Rows, stages: Rows, log: Log) -> str | None:
-    """Spark records no exit status before 4.0: an application is as good as its jobs."""
+    """Spark records no exit status before 4.0: an application is as good as its jobs.
+
+    Stopping a stream cancels the job of its current batch. With exit status 0, that's no failure.
+    """
     code = None if end is None else whole(end.get("ExitCode"))
     if code:
         return f"the application ended with exit status {code}"
@@ -134,6 +151,7 @@ def _failure(end: Mapping[str, Any] | None, jobs: Rows, stages: Rows, log: Log) 
         if job["outcome"] == "failed":
             return f"job {job_id} failed: {headline(job['reason'])}"
     last = max(jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
-    if last is not None and last["outcome"] == "canceled":
+    stopped = code == 0 and last is not None and _of_stopped_stream(last)
+    if last is not None and last["outcome"] == "canceled" and not stopped:
         return f"its last job was canceled: {headline(last['reason'])}"
     return None
