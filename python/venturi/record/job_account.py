@@ -10,6 +10,7 @@ Venturi ran itself also has `origin_ms`: when, on that clock, the trial began.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -50,7 +51,8 @@ class Application:
 
     `attempt` is the engine's, where it made several. Times are on the driver's clock in
     milliseconds since 1970, None where the account does not say. `exit_code` is None where the
-    engine does not record it. `end_recorded` says whether the log has the event of its end.
+    engine does not record it. `end_recorded` says whether the log has the event of its end,
+    `id_recorded` whether it has `id`, which is a file's name otherwise.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Application:
     exit_code: int | None = None
     end_recorded: bool = False
     java_version: str | None = None
+    id_recorded: bool = True
 
     @property
     def elapsed_s(self) -> float | None:
@@ -84,7 +87,8 @@ class AccountReading:
     `malformed`, lines that are not events; `oversized`, lines beyond the limit; `damaged`, known
     events that lack required fields. `wrong` lists the values that were left out because of a wrong
     type. `dropped` counts the events by kind that are missing according to other events.
-    `truncated` says how the text ended too early, None if it did not.
+    `truncated` says how the text ended too early, None if it did not. `reader` is a digest of the
+    program that read it, None for a version that didn't record one.
     """
 
     files: tuple[str, ...]
@@ -100,6 +104,7 @@ class AccountReading:
     wrong: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     truncated: str | None = None
+    reader: str | None = None
 
     @property
     def lost(self) -> bool:
@@ -112,6 +117,15 @@ class AccountReading:
             or any(self.dropped.values())
             or self.truncated
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFacts:
+    """A stored account without its tables."""
+
+    application: Application
+    reading: AccountReading
+    configured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +269,26 @@ def _checker(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter  # noqa: PLC0415 - slow to load
 
     return TypeAdapter(kind)
+
+
+def stored_facts(repository: TrialStore, trial: Trial) -> AccountFacts | None:
+    """The facts of the account of `trial`; None if its file is missing or isn't the recorded one.
+
+    An import that is killed while it replaces the files of a trial leaves such a file.
+    """
+    (artifact,) = [each for each in trial.artifacts if each.name == ACCOUNT_NAME] or (None,)
+    try:
+        content = b"" if artifact is None else repository.artifact_path(artifact).read_bytes()
+        if artifact is None or hashlib.sha256(content).hexdigest() != artifact.sha256:
+            return None
+        facts = json.loads(content)
+        return AccountFacts(
+            _checker(Application).validate_python(facts["application"]),
+            _checker(AccountReading).validate_python(facts["reading"]),
+            bool(facts["configuration"]),
+        )
+    except (KeyError, TypeError, ValueError, OSError, VenturiError):
+        return None
 
 
 def load(repository: TrialStore, trial: Trial) -> JobAccount:

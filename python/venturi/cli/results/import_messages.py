@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _SKIPPED_SHOWN = 3
+_OUTCOMES = {
+    "older": "not imported: the stored log of this application has more",
+    "contradicting": "not imported: contradicts the stored log of this application",
+}
 _ID_LENGTH = 12  # of a checksum: unique without a look at all trials
 
 
@@ -52,7 +56,13 @@ def fields_of(outcome: FileOutcome) -> dict[str, Any]:
         assert outcome.error is not None
         return fields | {"error": outcome.error.as_dict()}
     trials = [
-        {"trial": each.trial, "added": each.added, **each.account}
+        {
+            "trial": each.trial,
+            "added": each.added,
+            "outcome": each.kind.value,
+            "note": each.note or None,
+            **each.account,
+        }
         for each in outcome.imported.trials
     ]
     return fields | asdict(outcome.imported) | {"trials": trials}
@@ -84,7 +94,8 @@ def say_imported(
             else:
                 _say_application(repository, outcome, arrival)
         return
-    counts = [(imported.added, "added"), (imported.already_present, "already here")]
+    counts = [(imported.added, "added"), (imported.updated, "updated")]
+    counts += [(imported.already_present, "already here")]
     counts += [(imported.repeated, "repeated"), (imported.refused_count, "rejected")]
     told = ", ".join(f"{n:,} {word}" for n, word in counts if n or word == "added")
     answer(f"{outcome.file or 'tables of publications'} ({outcome.format}): {told}")
@@ -165,6 +176,12 @@ def _say_refused(imported: ImportReport) -> None:
             answer(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
 
+def _outcome(arrival: Arrival) -> str:
+    """The outcome of importing an application, in words."""
+    note = f" ({plain(arrival.note)})" if arrival.note else ""
+    return _OUTCOMES.get(arrival.kind.value, arrival.kind.value) + note
+
+
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
     """Print an application with its costliest finding, in a line."""
     account = arrival.account
@@ -178,11 +195,11 @@ def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arr
     state = "" if account["state"] == "succeeded" else f", {account['state']}"
     name, found = plain(account["name"]), plain(found)
     if is_first_screen():
-        here = "" if arrival.added else ", already here"
+        here = "" if arrival.added else f", {_outcome(arrival)}"
         line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
         answer(shorten_to(line, SCREEN_WIDTH))
         return
-    here = "added" if arrival.added else "already here"
+    here = _outcome(arrival)
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
     if account["warnings"]:
         line += f"; {count_of(len(account['warnings']), 'warning')}"
@@ -223,7 +240,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
     counts += [(account["events"], "events"), (sum(account["skipped"].values()), "ignored")]
     counts += [(sum(account["unknown"].values()), "of unknown type")]
     told = ", ".join(f"{n:,} {word}" for n, word in counts if n or word == "stages")
-    here = "added" if arrival.added else "already here"
+    here = _outcome(arrival)
     first = is_first_screen()
     if first:
         tail = f" ({format_}): {here}, trial {arrival.trial[-_ID_LENGTH:]}"

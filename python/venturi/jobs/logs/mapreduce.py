@@ -286,6 +286,7 @@ class _JobHistory:
         outcome, reason = self._outcome()
         return Application(
             id=word(self.facts.get("jobid")) or history.name,
+            id_recorded="jobid" in self.facts,
             name=word(self.facts.get("jobName")) or "unnamed",
             engine=MAPREDUCE.engine,
             engine_version="unknown",  # a history does not say which Hadoop wrote it

@@ -67,7 +67,7 @@ from venturi.jobs.logs.spark_queries import (
     query_of,
 )
 from venturi.jobs.logs.spark_timers import Timers
-from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
+from venturi.jobs.logs.trial import take_in, unchanged  # noqa: F401 - of a reader
 from venturi.record.account_kind import SPARK
 from venturi.record.account_tables import STAGES
 from venturi.record.gaps import hole
@@ -111,8 +111,7 @@ _KINDS = 200  # of event types that are counted by name
 _RUNNING = 200_000  # tasks that may run concurrently
 # A table of a log has no more rows. What is beyond is counted, see `TooManyError`.
 _JOBS = _STAGES = 100_000
-_EXECUTORS = 20_000
-_TIERS = 500_000
+_EXECUTORS, _TIERS = 20_000, 500_000
 _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _DAMAGED = 4  # lines at the beginning without an event: it is no event log
 _STEP = 2_000  # lines between two calls of progress
@@ -130,8 +129,7 @@ def accounts(
     success.
     """
     text = LogText(log.files, limits)
-    told: list[_LogState] = []
-    begun = False
+    told, begun = list[_LogState](), False
     for application, count, line in by_application(with_event_first(text.lines())):
         begun = begun or _NAME.match(line) is not None
         if count == _DAMAGED and not begun:
@@ -546,7 +544,9 @@ class _LogState:
         jvm = self.environment.get("JVM Information")
         began = str(named.get("spark.app.startTime"))  # from 3.0 on
         return Application(
-            id=word(self.start.get("App ID") or named.get("spark.app.id")) or text.files[0].name,
+            id=(id_ := word(self.start.get("App ID") or named.get("spark.app.id")))
+            or text.files[0].name,
+            id_recorded=bool(id_),
             name=word(self.start.get("App Name") or named.get("spark.app.name")) or "unnamed",
             engine=SPARK.engine,
             engine_version=self.version or "unknown",

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pydantic_core import from_json, to_json
 
 from venturi.core.errors import VenturiError
+from venturi.jobs.logs.columnar import word
 from venturi.record.importing.streams import OversizedLine
 
 MOST = 1_000
@@ -66,6 +67,18 @@ def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
         room = _HELD_BYTES
         yield now, count, line
     yield from ((now, number, each) for number, each in held)
+
+
+def started_application(line: bytes) -> tuple[str, str] | None:
+    """The id and attempt of the application that `line` starts; None if it starts none."""
+    head = _HEAD.match(line)
+    if head is None or head[1] != b"ApplicationStart":
+        return None
+    try:
+        event = from_json(line)
+    except ValueError:
+        return None
+    return word(event.get("App ID")) or "", word(event.get("App Attempt ID")) or ""
 
 
 def _number(numbers: dict[object, int], line: bytes) -> int:

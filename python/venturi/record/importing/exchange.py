@@ -31,7 +31,7 @@ from venturi.core.errors import VenturiError
 from venturi.record.access.authors import Author
 from venturi.record.importing.containers import MANIFEST, RECORDS
 from venturi.record.importing.formats import Format
-from venturi.record.importing.tally import ImportReport, Tally
+from venturi.record.importing.tally import ArrivalKind, ImportReport, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.job_account import ACCOUNT_TABLES
 from venturi.record.limits import check
@@ -159,7 +159,7 @@ def import_archive(
                     check(trial, repository.limits)
                     with storing or nullcontext(), import_lock(repository.artifacts_dir.parent):
                         added = _take_in(repository, archive, trial, tables, by)
-                    tally.arrive(trial, added=added)
+                    tally.arrive(trial, ArrivalKind.ADDED if added else ArrivalKind.PRESENT)
                 except VenturiError as error:
                     if error.code == "VEN-SYSTEM":
                         raise  # no trial is at fault, and the next would wait as long

@@ -32,7 +32,8 @@ class FormatKind(Enum):
     """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
     LOG = "VEN-INGEST-FORMAT"
     """`find(path)`, which also looks into folders, `accounts(log, progress=...)` in one, and
-    `take_in(repository, accounts)`."""
+    `take_in(repository, accounts)`. It may have `unchanged(repository, log)`: the report if the log
+    is stored as it is, without reading all of it, else None."""
     SERIES = "VEN-SERIES-FORMAT"
     """`read(file, source)`: series of hosts and refusals; each host becomes a trial."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from venturi.core.errors import VenturiError
 from venturi.record.importing.items import CLOCK, SOFTWARE, UNSTATED, ImportSource, imported_id
-from venturi.record.importing.tally import ImportReport, Tally
+from venturi.record.importing.tally import ArrivalKind, ImportReport, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter, series_name
@@ -101,9 +101,10 @@ def take_series(
             repository.require_admitted(trial.id)
             with import_lock(repository.artifacts_dir.parent):
                 trial = _attached(repository, trial, item.rows)
-                tally.arrive(trial, added=repository.add_many([trial]).added == 1)
+                added = repository.add_many([trial]).added == 1
+                tally.arrive(trial, ArrivalKind.ADDED if added else ArrivalKind.PRESENT)
         else:
-            tally.arrive(trial, added=False)
+            tally.arrive(trial, ArrivalKind.PRESENT)
     return tally.done()
 
 

@@ -1,8 +1,9 @@
 """Imports results, archives and engines' logs through one code path.
 
-Ids are derived from the content, so a second import adds nothing. The trials of a file of results
-are stored in one transaction, so a file that turns out to be damaged leaves nothing behind. Trials
-of archives and logs have files; each is stored separately once its files are stored.
+Ids are derived from the content, so a second import adds nothing. A log's id is derived from its
+application, so a longer log updates the trial in place. The trials of a file of results are stored
+in one transaction, so a file that turns out to be damaged leaves nothing behind. Trials of archives
+and logs have files; each is stored separately once its files are stored.
 """
 
 from __future__ import annotations
@@ -237,6 +238,10 @@ def _take_log(
     format: Format, log: Log, repository: TrialRepository, progress: Progress
 ) -> ImportReport:
     reader = format.reader
+    if (unchanged := getattr(reader, "unchanged", None)) is not None:
+        report: ImportReport | None = unchanged(repository, log)
+        if report is not None:
+            return report
     found = reader.accounts(log, progress=lambda done: progress(done, None))
     return reader.take_in(repository, found)  # type: ignore[no-any-return]
 

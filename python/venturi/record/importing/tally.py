@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from venturi.record.importing.items import ALIKE, ImportedItem, Spelling
@@ -35,24 +36,45 @@ class Variant:
     count: int
 
 
+class ArrivalKind(StrEnum):
+    """The outcome of importing a trial of an archive or log."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    PRESENT = "already here"
+    OLDER = "older"
+    """Its log has less than the stored one, which is kept."""
+    CONTRADICTING = "contradicting"
+    """Its log differs from the stored one of the same finished application, which is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A trial of an archive or log, `added` or already present; `account` has facts of a log."""
+    """A trial of an archive or log; `account` has facts of a log, and `note` says more about
+    `kind`.
+    """
 
     trial: str
-    added: bool
+    kind: ArrivalKind
     account: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def added(self) -> bool:
+        """Whether the trial is new."""
+        return self.kind is ArrivalKind.ADDED
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """The result of importing a file, by row.
 
-    A row is counted once: `added`, `already_present`, `removed` (deleted here for good, so not
-    imported again), `repeated` (a copy of an earlier row) or refused. Among the first two, `failed`
-    counts trials that failed where they ran, and `alike` those that equal an earlier row in
-    everything but its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the
-    first 1,000 refusals, `reasons` counts all. Archives and logs have their `trials` by name.
+    A row is counted once: `added`, `updated` in place, `already_present`, `removed` (deleted here
+    for good, so not imported again), `repeated` (a copy of an earlier row) or refused. Among the
+    first three, `failed` counts trials that failed where they ran, and `alike` those that equal an
+    earlier row in everything but its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused`
+    holds the first 1,000 refusals, `reasons` counts all. Archives and logs have their `trials` by
+    name.
 
     `workload` is the most frequent one of a file of results, `differing` has the configuration keys
     with 2 to 20 values among its trials, those of the fewest first, and `example` is the ID of one.
@@ -72,17 +94,19 @@ class ImportReport:
     workload: str = ""
     differing: tuple[str, ...] = ()
     example: str = ""
+    updated: int = 0
 
     @property
     def kept(self) -> int:
         """How many trials are in the repository now."""
-        return self.added + self.already_present
+        return self.added + self.updated + self.already_present
 
     @property
     def sound(self) -> bool:
         """Whether a trial was imported or already present, and none is damaged."""
         damaged = any(refusal.code for refusal in self.refused)
-        return self.added + self.already_present + self.removed > 0 and not damaged
+        contradicting = any(each.kind is ArrivalKind.CONTRADICTING for each in self.trials)
+        return self.kept + self.removed > 0 and not damaged and not contradicting
 
 
 @dataclass(slots=True)
@@ -90,6 +114,7 @@ class Tally:
     """Count the items that a reader yields, and pass on each trial once."""
 
     added: int = 0
+    updated: int = 0
     already_present: int = 0
     removed: int = 0
     repeated: int = 0
@@ -136,13 +161,18 @@ class Tally:
             self.refused.append(replace(refusal, value=refusal.value[:_SHOWN_CHARACTERS]))
 
     def arrive(
-        self, trial: Trial, *, added: bool, account: Mapping[str, Any] | None = None
+        self,
+        trial: Trial,
+        kind: ArrivalKind,
+        account: Mapping[str, Any] | None = None,
+        note: str = "",
     ) -> None:
         """Count a trial that was stored separately, now or before."""
-        self.added += added
-        self.already_present += not added
+        self.added += kind is ArrivalKind.ADDED
+        self.updated += kind is ArrivalKind.UPDATED
+        self.already_present += kind not in {ArrivalKind.ADDED, ArrivalKind.UPDATED}
         self.failed += trial.state is State.FAILED
-        self.arrivals.append(Arrival(trial.id, added, account or {}))
+        self.arrivals.append(Arrival(trial.id, kind, account or {}, note))
 
     def done(self) -> ImportReport:
         """Return the counts."""
@@ -167,4 +197,5 @@ class Tally:
                 if 1 < len(keys[key]) <= _VALUES_MOST
             ),
             example=self.example,
+            updated=self.updated,
         )

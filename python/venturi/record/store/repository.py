@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
@@ -31,7 +32,14 @@ from venturi.record.store.closing import Closing
 from venturi.record.store.database import Database
 from venturi.record.store.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
 from venturi.record.store.rows import insert_new, removals_of, update
-from venturi.record.store.tables import RECORDS, REMOVALS, TRIALS, moment, storable
+from venturi.record.store.tables import (
+    RECORDS,
+    REMOVALS,
+    TRIALS,
+    microseconds,
+    moment,
+    storable,
+)
 from venturi.record.trial import (
     SUCCESSORS,
     TERMINAL,
@@ -192,6 +200,17 @@ class TrialRepository(Closing):
             update(connection, stored, trial)
         return trial
 
+    def supersede(self, stored: Trial, trial: Trial) -> bool:
+        """Store `trial`, imported again, in place of `stored`, which has the same id.
+
+        Its state may be any. False, and nothing changes, if `stored` has changed since it was read.
+        """
+        with self._locked(stored.id) as (connection, now):
+            if now != stored:
+                return False
+            update(connection, stored, trial)
+        return True
+
     def require_ready(self) -> None:
         """VEN-RECORD-DATABASE, unless the database answers and its tables are of this revision."""
         self._database.require_newest()
@@ -266,6 +285,21 @@ class TrialRepository(Closing):
                 else "run `venturi quickstart` to measure, or `venturi import` to import trials",
             )
         return stored_trial(row.record, row.id)
+
+    def stored(self, id_: str) -> Trial | None:
+        """Return the trial with exactly the id `id_`, or None."""
+        with self._database.reading() as connection:
+            row = connection.execute(_STORED.where(RECORDS.c.id == id_)).one_or_none()
+        return None if row is None else stored_trial(row.record, row.id)
+
+    def imported_at(self, source: str, started_at: datetime) -> list[Trial]:
+        """The trials of `source` that started at `started_at`, in the order of their arrival."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(TRIALS.c.serial)
+        same = (TRIALS.c.started_at_us == microseconds(started_at)) & (TRIALS.c.source == source)
+        with self._database.reading() as connection:
+            return [
+                stored_trial(row.record, row.id) for row in connection.execute(query.where(same))
+            ]
 
     def trials_of(self, experiment: str) -> list[Trial]:
         """The trials of an experiment, newest first."""

@@ -7,6 +7,7 @@ not be searched or deleted while `import_lock` is held.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from venturi.core.errors import VenturiError
 from venturi.record.store import file_lock
 from venturi.record.store.files import modes_in
 
-_WORKING, _FILES = ".upkeep.lock", ".files.lock"
+_WORKING, _FILES, _TRIALS = ".upkeep.lock", ".files.lock", ".trials.lock"
 
 
 @contextmanager
@@ -45,6 +46,18 @@ def import_lock(home: Path) -> Iterator[None]:
     """Held while `home` may have files of an unrecorded trial; holders run concurrently."""
     with _opened(home, _FILES) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def trial_lock(home: Path, id_: str) -> Iterator[None]:
+    """Held while the files of the trial `id_` are replaced; waits for another process that does.
+
+    Each trial has one byte of a file, so it costs no file of its own.
+    """
+    place = int.from_bytes(hashlib.sha256(id_.encode()).digest()[:4])
+    with _opened(home, _TRIALS) as file:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
         yield
 
 
