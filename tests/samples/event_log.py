@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,13 @@ from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
 
 Write = Callable[[bytes], Path]
+
+
+def put(path: Path, content: bytes, ago_s: float = 0) -> Path:
+    """Write a file that was last changed `ago_s` seconds ago."""
+    path.write_bytes(content)
+    os.utime(path, (time.time() - ago_s,) * 2)
+    return path
 
 
 def event(name: str, **fields: Any) -> bytes:

@@ -56,6 +56,8 @@ class State(StrEnum):
     PREPARING = "preparing"
     EXECUTING = "executing"
     VALIDATING = "validating"
+    RUNNING = "running"
+    """An imported application that went on when its log was read last."""
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     INVALID = "invalid"
@@ -70,6 +72,7 @@ SUCCESSORS: Mapping[State, frozenset[State]] = {
     State.PREPARING: frozenset({State.EXECUTING}) | _ENDINGS,
     State.EXECUTING: frozenset({State.VALIDATING}) | _ENDINGS,
     State.VALIDATING: frozenset({State.SUCCEEDED}) | _ENDINGS,
+    State.RUNNING: frozenset({State.SUCCEEDED, State.UNKNOWN}) | _ENDINGS,
     State.SUCCEEDED: frozenset(),
     State.FAILED: frozenset(),
     State.INVALID: frozenset(),

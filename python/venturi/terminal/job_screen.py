@@ -100,7 +100,7 @@ def _failure(
 ) -> Iterator[Paragraph]:
     """Yield the failure of the application or of its first query, its place and its meaning."""
     said = []
-    if trial.state is not State.SUCCEEDED:
+    if trial.state not in {State.SUCCEEDED, State.RUNNING}:
         first = trial.failure or next(iter(trial.warnings), None)
         said += [first.message] if first is not None else []
     query = cause_line(failed[0]) if failed else None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from command_line import into_pipe, on_terminal, venturi
+from event_log import put
 from venturi.core.settings import Settings
 
 SPARK = Path(__file__).parents[2] / "data/spark/4.3.0"
@@ -132,7 +133,8 @@ def test_bad_input_is_refused_with_a_way_out(
 @pytest.mark.parametrize("log", ["failedjob.log", "killed.log.inprogress"])
 def test_a_job_that_did_not_succeed_is_refused(log: str, tmp_path: Path) -> None:
     settings = Settings(tmp_path / "home", None, None, allow_debug=False)
-    shown = on_terminal(settings, "import", str(SPARK / log))
+    old = put(tmp_path / log, (SPARK / log).read_bytes(), ago_s=7_200)
+    shown = on_terminal(settings, "import", str(old))
     done = venturi("whatif", shown[0].rpartition(" ")[2], "--data", "2x", home=settings.home)
     assert done.returncode == 1
     assert "it ended as" in done.stderr

@@ -64,19 +64,24 @@ def names(settings: Settings) -> set[str]:
         return {trial.workload.name for trial in whole_trials(repository)}
 
 
-def test_what_ends_is_taken_in_and_a_restart_reads_it_no_more(
+def test_a_running_application_is_updated_and_a_restart_reads_no_log_again(
     tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tiny, join = ((LOGS / name).read_bytes() for name in ("tiny.log", "join.log"))
     put(tmp_path, "deep/one", tiny)
-    looks(tmp_path, [("two.inprogress", join), ("notes", b"no log")])
-    assert len(names(settings)) == 1
-    assert "rejected: [VEN-INGEST-FORMAT]" in capsys.readouterr().err
-    (tmp_path / "two.inprogress").rename(tmp_path / "two")
+    without_end = join[: join.rindex(b"\n", 0, -1) + 1]
+    looks(tmp_path, [("two.inprogress", without_end), ("notes", b"no log")])
+    told = capsys.readouterr()
+    assert len(names(settings)) == 2
+    assert told.out.count("added: trial") == 2
+    assert "rejected: [VEN-INGEST-FORMAT]" in told.err
+    (tmp_path / "two.inprogress").unlink()
+    put(tmp_path, "two", join)
     looks(tmp_path, [])
     told = "".join(capsys.readouterr())
     assert len(names(settings)) == 2
-    assert told.count("added: trial") == 1
+    assert told.count("updated") == 1
+    assert "added" not in told
     assert "rejected" not in told
     assert "already here" not in told
 

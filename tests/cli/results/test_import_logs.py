@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 import job_samples
 import own_samples
+from event_log import put
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.core.units import format_duration
@@ -96,7 +96,7 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
     folder = tmp_path / "logs"
     folder.mkdir()
     for name in ("join.log", "failedjob.log", "killed.log.inprogress"):
-        shutil.copy(SPARK / name, folder)
+        put(folder / name, (SPARK / name).read_bytes(), ago_s=7_200)
     (folder / "notes.txt").write_text("nothing of Spark's\n")
     (folder / "empty.log").touch()
     status, stdout, stderr = venturi("import", "spark-eventlog", folder, "--json")
@@ -143,10 +143,13 @@ def test_what_to_give_is_said_where_there_is_no_log(venturi: Venturi, tmp_path: 
         )
 
 
-def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(venturi: Venturi) -> None:
+def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(
+    venturi: Venturi, tmp_path: Path
+) -> None:
     ids = []
     for name in ("join.log", "killed.log.inprogress"):
-        _, stdout, _ = venturi("import", "spark-eventlog", SPARK / name, "--json")
+        log = put(tmp_path / name, (SPARK / name).read_bytes(), ago_s=7_200)
+        _, stdout, _ = venturi("import", "spark-eventlog", log, "--json")
         ids.append(imported(stdout)[0]["trial"])
     for order, which in ((ids, "second"), (ids[::-1], "first")):
         status, shown, _ = venturi("compare", *order, "--why")

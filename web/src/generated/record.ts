@@ -6,6 +6,7 @@ export type State =
   | "preparing"
   | "executing"
   | "validating"
+  | "running"
   | "succeeded"
   | "failed"
   | "invalid"

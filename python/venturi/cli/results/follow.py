@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,13 +25,14 @@ from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.jobs.logs.history_server import completed_applications, download
 from venturi.jobs.logs.object_store import fetch, stored_logs
+from venturi.jobs.logs.trial import is_live
 from venturi.record.importing.formats import Format, FormatKind, Log
 from venturi.record.importing.recognise import formats_of
 from venturi.record.store.files import make_folder, modes_in, replacing
 from venturi.terminal.table import plain
 
 EVERY_S = 30.0
-_WRITTEN = ".inprogress"
+_PAUSE_TIMES = 10  # the time that reading a growing log takes, until it is read again
 
 
 def import_served(url: str) -> tuple[list[FileOutcome], ExitCode]:
@@ -61,21 +62,26 @@ def follow(
     every_s: float = EVERY_S,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Import applications from `sources` as they finish, until interrupted.
+    """Import applications from `sources`, running ones as they go on, until interrupted.
 
     Without a format, that of a folder is recognized each time, since it may be empty at first.
     """
     notes = _ImportedLogs(sources)
+    due_s: dict[str, float] = {}
     while True:
         for item in _items(format_, sources, every_s):
-            if notes.has(item):
+            began_s = time.monotonic()
+            if notes.has(item) or (item.live and began_s < due_s.get(item.key, 0)):
                 continue
             try:
                 with item.there() as path:
-                    import_all(item.format, [path], item.named)
+                    import_all(item.format, [path], item.named, watched=True)
             except VenturiError as error:  # as long as it looks so, it will be refused
                 click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
             notes.add(item)
+            if item.live:
+                now_s = time.monotonic()
+                due_s[item.key] = now_s + _PAUSE_TIMES * (now_s - began_s)
         pause(every_s)
 
 
@@ -83,13 +89,15 @@ def follow(
 class _FollowedLog:
     """A log with its stable name; `stamp` changes when the log does.
 
-    `place` is its path, or a function that downloads it into a folder.
+    `place` is its path, or a function that downloads it into a folder. `live` is whether Spark
+    still writes it.
     """
 
     format: Format
     key: str
     stamp: str
     place: Path | Callable[[Path], Path]
+    live: bool = False
 
     @property
     def named(self) -> str:
@@ -120,7 +128,7 @@ def _served(url: str) -> Iterator[_FollowedLog]:
 def _items(
     format_: Format | None, sources: Sequence[str], every_s: float
 ) -> Iterator[_FollowedLog]:
-    """Yield the complete logs. A failing server or folder is reported, and asked again later."""
+    """Yield the logs that can be read. A failing server or folder is reported, and asked again."""
     for source in sources:
         try:
             if is_url(source):
@@ -137,20 +145,18 @@ def _items(
 
 
 def _seen(format_: Format, log: Log, every_s: float) -> _FollowedLog | None:
-    """Return a log that hasn't been written to since the previous check."""
-    names = [each.name for each in (*log.files, log.path)]
-    if log.path.is_dir():
-        names += [each.name for each in log.path.iterdir()]
-    if any(name.endswith(_WRITTEN) for name in names):
-        return None
+    """Return a log that Spark writes, or that hasn't been written since the previous check."""
     try:
         found = [each.stat() for each in log.files]
     except OSError:  # it was moved while it was looked at
         return None
-    if time.time() - max(each.st_mtime for each in found) < every_s:
+    written_at = max(each.st_mtime for each in found)
+    if not log.in_progress and time.time() - written_at < every_s:
         return None
+    live = is_live(replace(log, written_at=written_at), time.time())
     stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
-    return _FollowedLog(format_, str(log.path.absolute()), stamp, log.path)
+    stamp += " live" if live else ""
+    return _FollowedLog(format_, str(log.path.absolute()), stamp, log.path, live)
 
 
 class _ImportedLogs:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from venturi.cli.open_repository import counting, open_repository
 from venturi.cli.results.import_messages import (
     FileOutcome,
+    goes_on,
     say,
     say_imported,
     say_skipped,
@@ -49,12 +50,17 @@ def check_exist(format_: Format | None, files: Sequence[Path], hint: str = "") -
 
 
 def import_all(
-    format_: Format | None, files: Sequence[Path], named: str | None = None
+    format_: Format | None,
+    files: Sequence[Path],
+    named: str | None = None,
+    *,
+    watched: bool = False,
 ) -> tuple[list[FileOutcome], ExitCode]:
     """Import `files`, or without any the shipped tables; return the outcomes and the exit status.
 
     Each outcome is printed. A single file raises its error. `named` is the name of a file from a
-    server or store: its applications are printed in a line each.
+    server or store: its applications are printed in a line each. Of a `watched` folder the progress
+    of running applications isn't printed.
     """
     outcomes: list[FileOutcome] = []
     refused, brief = 0, False
@@ -67,7 +73,8 @@ def import_all(
             outcomes.append(outcome)
             if outcome.imported is not None:
                 brief = outcome.file not in files  # found in a folder
-                say_imported(repository, outcome, outcome.imported, brief=brief)
+                if not (watched and goes_on(outcome.imported)):
+                    say_imported(repository, outcome, outcome.imported, brief=brief)
             elif outcome.error is not None:
                 if len(files) == 1 and outcome.file == files[0] and len(outcomes) == 1:
                     raise outcome.error

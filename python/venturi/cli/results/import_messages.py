@@ -127,6 +127,14 @@ def say_imported(
             answer(f"  the first {_SHOWN} {what} are shown; --json has more")
 
 
+def goes_on(imported: ImportReport) -> bool:
+    """Whether a file only has the progress of applications that were running before."""
+    return bool(imported.trials) and all(
+        each.kind.value == "updated" and each.account.get("state") == "running"
+        for each in imported.trials
+    )
+
+
 def say_skipped(outcomes: Sequence[FileOutcome]) -> None:
     """Print which files were skipped, if any, in a line."""
     names = [plain(Path(each.file or "").name) for each in outcomes if each.skipped]

@@ -123,7 +123,9 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
         from venturi.terminal.job_screen import job_screen
 
         show(*job_screen(trial, job.account, job.analysis, job.diagnosis))
-        if trial.state is State.INTERRUPTED:
+        if trial.state is State.RUNNING:
+            next_step("import its log again for its progress", "venturi import LOG")
+        elif trial.state is State.INTERRUPTED:
             next_step("if the job has ended since, import its log again", "venturi import LOG")
         elif job.diagnosis.findings or trial.state is State.FAILED:
             next_step("fix it, run again, import, then", f"venturi compare --why {id_} NEW_ID")

@@ -98,6 +98,8 @@ def _broken_off(which: str, line: Timeline, state: State) -> str | None:
     """How a job did not come to its end; None of one that did, with a right result."""
     outcome = line.account.application.outcome
     after = "" if line.elapsed_s is None else f" after {format_duration(line.elapsed_s)}"
+    if state is State.RUNNING:
+        return f"the {which} is still running"
     if outcome == "unfinished":
         return f"the end of the {which} is unknown ({line.account.application.reason})"
     if outcome == "failed" or state is State.FAILED:

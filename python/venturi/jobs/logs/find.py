@@ -11,6 +11,8 @@ from venturi.record.importing.formats import FormatKind, Log, NothingFoundError
 from venturi.record.importing.recognise import refuse_special
 
 ROLLING = "eventlog_v2_"
+IN_PROGRESS = ".inprogress"
+"""Ends the name of a log, or of its status file, while its application runs."""
 # Source: RollingEventLogFilesWriter and EventLogFileCompactor.
 _SEGMENT = re.compile(r"events_(\d{1,9})_(.*?)(\.compact)?")
 _STATUS = "appstatus_"
@@ -52,7 +54,7 @@ def spark_logs(path: Path) -> list[Log]:
         files = [each for each in files if not each.name.startswith(_STATUS)]
         parts = _cut_off(files)
         logs += [Log(folder, parts)] if parts else []
-        logs += [Log(file, (file,)) for file in files if file not in parts]
+        logs += [_log(file) for file in files if file not in parts]
     return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log", SPARK_HINT)
 
 
@@ -89,7 +91,11 @@ def _single(path: Path) -> Log:
     refuse_special(path, FormatKind.LOG.value)
     if _SEGMENT.fullmatch(path.name):
         return _segments(path, [path], _entries(path.parent))
-    return Log(path, (path,))
+    return _log(path)
+
+
+def _log(file: Path) -> Log:
+    return Log(file, (file,), in_progress=file.name.endswith(IN_PROGRESS))
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -161,9 +167,10 @@ def _segments(path: Path, segments: list[Path], entries: list[Path]) -> Log:
     last = max(later, default=first)
     missing, n_missing = _missing(sorted({*range(first + 1, last + 1)} - {*later}))
     # Spark renames it when the application ends.
-    ended = f"{_STATUS}{_application(segments[0])}" in {each.name for each in entries}
-    after = f"events_{last + 1}_..." if ended else None
-    return Log(path, tuple(files), missing, n_missing, bool(compacted), after)
+    status, names = f"{_STATUS}{_application(segments[0])}", {each.name for each in entries}
+    after = f"events_{last + 1}_..." if status in names else None
+    writes = after is None and status + IN_PROGRESS in names
+    return Log(path, tuple(files), missing, n_missing, bool(compacted), after, writes)
 
 
 def _missing(numbers: list[int]) -> tuple[str | None, int]:

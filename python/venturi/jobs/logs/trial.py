@@ -6,6 +6,7 @@ New ones are stored, and so are those that a log says more about than before.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -71,6 +72,8 @@ QUEUE_FULL = (
 )
 LOST = "VEN-INGEST-LOST"
 
+LIVE_S = 3_600
+"""A log without an end that was written in this many seconds is of a running application."""
 _ATTEMPTS = 5  # while other machines store the same trial
 _HEAD_LINES = 1_000
 _PACKAGE = Path(__file__).parents[2]
@@ -97,16 +100,39 @@ def reader_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def take_in(repository: TrialRepository, accounts: Iterable[JobAccount]) -> ImportReport:
+def is_live(log: Log, now: float) -> bool:
+    """Whether Spark says that it still writes `log`, and wrote it within the last hour."""
+    return log.in_progress and log.written_at is not None and now - log.written_at < LIVE_S
+
+
+def _is_running(account: JobAccount, log: Log, now: float) -> bool:
+    """Whether an application has no end and goes on.
+
+    Names of other logs don't say so. A copy is new, too, but its events are not.
+    """
+    if account.application.outcome != "unfinished" or account.outcome_unknown:
+        return False
+    written_at, last_ms = log.written_at, account.application.ended_ms
+    recent = written_at is not None and last_ms is not None
+    return is_live(log, now) or (
+        recent and now - min(written_at or 0, (last_ms or 0) / 1e3) < LIVE_S
+    )
+
+
+def take_in(
+    repository: TrialRepository, accounts: Iterable[JobAccount], log: Log | None = None
+) -> ImportReport:
     """Store the applications of `accounts`, each as one trial with an ID that never changes.
 
-    A stored one is updated if its log has grown since, or this version reads more in it.
+    A stored one is updated if its log has grown since, or this version reads more in it. By the
+    names and dates of their `log`, applications without an end may be running.
     """
     tally = Tally()
     for account in accounts:
         read = replace(account, reading=replace(account.reading, reader=reader_version()))
         # A log can't be measured again: oversized parts are cut, with a warning in the trial.
-        trial = fitted(trial_of(read), repository.limits)
+        running = log is not None and _is_running(read, log, time.time())
+        trial = fitted(trial_of(read, running=running), repository.limits)
         kept, kind, note = _store(repository, trial, read)
         if kind not in {ArrivalKind.ADDED, ArrivalKind.UPDATED}:
             read = _stored_account(repository, kept) or read
@@ -125,7 +151,9 @@ def unchanged(repository: TrialRepository, log: Log) -> ImportReport | None:
         if (found := started_application(line)) is not None:
             trial = repository.stored(imported_id(SPARK.source, *found))
             facts = None if trial is None else stored_facts(repository, trial)
-            if trial is None or facts is None or facts.reading.reader != reader_version():
+            if trial is None or trial.state is State.RUNNING or facts is None:
+                return None
+            if facts.reading.reader != reader_version():
                 return None
             if trial not in stored:
                 stored.append(trial)
@@ -220,13 +248,18 @@ def _application_facts(account: JobAccount, trial: Trial) -> dict[str, Any]:
     }
 
 
-def trial_of(account: JobAccount) -> Trial:
-    """The trial in `account`, imported. The same application gives the same id."""
+def trial_of(account: JobAccount, *, running: bool = False) -> Trial:
+    """The trial in `account`, imported. The same application gives the same id.
+
+    Without an end, it is interrupted, unless it is known to be `running`.
+    """
     application, reading = account.application, account.reading
     source = account.kind.source
     succeeded = application.outcome == "succeeded"
     state, failure = State.SUCCEEDED, None
-    if not succeeded:
+    if running:
+        state = State.RUNNING
+    elif not succeeded:
         state, failure = _failure(account)
     others = {application.engine: application.engine_version}
     if application.java_version is not None:

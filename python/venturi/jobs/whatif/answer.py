@@ -136,7 +136,9 @@ class RecordedJob:
     ) -> None:
         self.trial, self.ran_on = trial, ran_on
         if trial.state is not State.SUCCEEDED:
-            raise _refused(trial, f"it ended as {trial.state.value}", "give a trial that succeeded")
+            running = trial.state is State.RUNNING
+            how = "it is still running" if running else f"it ended as {trial.state.value}"
+            raise _refused(trial, how, "give a trial that succeeded")
         if not any(each.name == "job-account.json" for each in trial.artifacts):
             raise _refused(
                 trial,

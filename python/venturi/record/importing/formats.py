@@ -32,8 +32,8 @@ class FormatKind(Enum):
     """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
     LOG = "VEN-INGEST-FORMAT"
     """`find(path)`, which also looks into folders, `accounts(log, progress=...)` in one, and
-    `take_in(repository, accounts)`. It may have `unchanged(repository, log)`: the report if the log
-    is stored as it is, without reading all of it, else None."""
+    `take_in(repository, accounts, log)`. It may have `unchanged(repository, log)`: the report if
+    the log is stored as it is, without reading all of it, else None."""
     SERIES = "VEN-SERIES-FORMAT"
     """`read(file, source)`: series of hosts and refusals; each host becomes a trial."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
@@ -59,7 +59,9 @@ class Log:
 
     `missing` says which parts are absent, `n_missing` how many, `compacted` whether Spark left out
     events of finished jobs. If a status file says that the application ended, `after` is the name
-    of the part after these files, which has to exist unless they hold the end.
+    of the part after these files, which has to exist unless they hold the end. `in_progress` is
+    whether its names say that Spark still writes it. `written_at` is when it was last written, in
+    seconds since 1970; None for a copy, such as one from an archive.
     """
 
     path: Path
@@ -68,6 +70,8 @@ class Log:
     n_missing: int = 0
     compacted: bool = False
     after: str | None = None
+    in_progress: bool = False
+    written_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

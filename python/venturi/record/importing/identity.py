@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.core.wording import joined
-from venturi.record.importing.items import SOFTWARE, imported_id
+from venturi.record.importing.items import SOFTWARE, imported_id, since_1970
 from venturi.record.importing.tally import ArrivalKind
 from venturi.record.job_account import (
     AccountFacts,
@@ -21,6 +21,7 @@ from venturi.record.job_account import (
     JobAccount,
     stored_facts,
 )
+from venturi.record.trial import State
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
@@ -92,15 +93,19 @@ def compare_logs(
     if before.sha256 == reading.sha256:
         if account.configuration and not stored.facts.configured:
             why = why or "its configuration was missing"
+        if stored.trial.state is State.RUNNING and trial.state is not State.RUNNING:
+            why = why or "its log is no longer written"
         return (ArrivalKind.UPDATED if why else ArrivalKind.PRESENT), why
     old, new = _progress(stored.facts.application, before), _progress(account.application, reading)
-    if old[0] and new[0] and not before.lost and not reading.lost:
+    if old[0] and new[0]:
+        whole = not before.lost and not reading.lost
         differences = _differences(stored.facts.application, account.application)
-        if before.reader == reading.reader:
+        if whole and before.reader == reading.reader:
             differences += _other_values(stored.trial, trial)
         if differences:
             return ArrivalKind.CONTRADICTING, joined(differences[:3])
-        return (ArrivalKind.UPDATED if better else ArrivalKind.PRESENT), why
+        if whole:
+            return (ArrivalKind.UPDATED if better else ArrivalKind.PRESENT), why
     counts = f"{reading.events:,} events, {before.events:,} are stored"
     return (ArrivalKind.UPDATED if new >= old else ArrivalKind.OLDER), counts
 
@@ -109,7 +114,8 @@ def _progress(application: Application, reading: AccountReading) -> tuple[int, .
     """How far a log goes; a compacted one goes further with fewer events."""
     ended = application.end_recorded or application.outcome != "unfinished"
     last_ms = -1 if application.ended_ms is None else application.ended_ms
-    return ended, last_ms, not reading.lost, reading.events, reading.text_bytes
+    whole = ended and not reading.lost
+    return ended, whole, last_ms, not reading.lost, reading.events, reading.text_bytes
 
 
 def _is_newer(stored: Trial) -> bool:
@@ -120,13 +126,21 @@ def _is_newer(stored: Trial) -> bool:
 
 
 def _differences(before: Application, now: Application) -> list[str]:
-    """Facts that differ between two whole logs of a finished application."""
-    pairs = (
-        ("name", before.name, now.name),
-        ("start", before.started_ms, now.started_ms),
-        ("end", before.ended_ms, now.ended_ms),
-    )
-    return [f"{name} {new} instead of {old}" for name, old, new in pairs if new != old]
+    """Facts that differ between two logs of a finished application."""
+    pairs = [("start", before.started_ms, now.started_ms)]
+    if before.end_recorded and now.end_recorded:
+        pairs.append(("end", before.ended_ms, now.ended_ms))
+    return [
+        f"{name} {_time(new)} instead of {_time(old)}"
+        for name, old, new in pairs
+        if old is not None and new is not None and new != old
+    ]
+
+
+def _time(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1_000)
+    date = since_1970(seconds)
+    return str(milliseconds) if date is None else f"{date:%Y-%m-%d %H:%M:%S}.{rest:03} UTC"
 
 
 def _other_values(stored: Trial, trial: Trial) -> list[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def _found(
             if log.files == (log.path,) and path.is_dir():
                 yield from _in_folder(format, log.path, kept, depth)
             else:
-                yield log.path, partial(_take_log, format, log)
+                yield log.path, partial(_take_log, format, log, unpacked=depth > 0)
     elif path.is_dir():
         for file in files_in(path):
             yield from _in_folder(format, file, kept, depth)
@@ -235,15 +236,18 @@ def _take_archive(
 
 
 def _take_log(
-    format: Format, log: Log, repository: TrialRepository, progress: Progress
+    format: Format, log: Log, repository: TrialRepository, progress: Progress, *, unpacked: bool
 ) -> ImportReport:
     reader = format.reader
+    if not unpacked:
+        with suppress(OSError):  # its reader says what is wrong
+            log = replace(log, written_at=max(each.stat().st_mtime for each in log.files))
     if (unchanged := getattr(reader, "unchanged", None)) is not None:
         report: ImportReport | None = unchanged(repository, log)
         if report is not None:
             return report
     found = reader.accounts(log, progress=lambda done: progress(done, None))
-    return reader.take_in(repository, found)  # type: ignore[no-any-return]
+    return reader.take_in(repository, found, log)  # type: ignore[no-any-return]
 
 
 _TAKES = {

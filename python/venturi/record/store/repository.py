@@ -314,7 +314,7 @@ class TrialRepository(Closing):
         Returns them as now stored. Trials of a living process, of another host, or that no process
         ever claimed are unchanged.
         """
-        unfinished = [state.value for state in State if state not in TERMINAL]
+        unfinished = [state.value for state in State if state not in {*TERMINAL, State.RUNNING}]
         query = (
             _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
             .where(TRIALS.c.state.in_(unfinished))

@@ -35,16 +35,17 @@ from venturi.record.store.tables import (
     moment,
     storable,
 )
-from venturi.record.trial import TERMINAL, new_id, now
+from venturi.record.trial import TERMINAL, State, new_id, now
 from venturi.record.upkeep.locks import exclusive_files_lock, upkeep_lock
 
 _TRIALS_A_STEP = 1_000
+_REMOVABLE = TERMINAL | {State.RUNNING}
 
 
 @dataclass(frozen=True, slots=True)
 class RemovableTrials:
     """Trials that may be removed, and the bytes that this frees. `unfinished` ones stay, because a
-    process may be measuring them.
+    process may be measuring them; imported ones that are running may go.
     """
 
     ids: tuple[str, ...]
@@ -180,13 +181,13 @@ def _removable(
 ) -> RemovableTrials:
     chosen = sa.select(TRIALS.c.id, TRIALS.c.state).where(*where(conditions, ()))
     found = connection.execute(chosen.order_by(TRIALS.c.id)).all()
-    ids = tuple(row.id for row in found if row.state in TERMINAL)
+    ids = tuple(row.id for row in found if row.state in _REMOVABLE)
     record_bytes = 0
     size = sa.func.sum(sa.func.length(RECORDS.c.record))
     for some in _steps(ids):
         of_some = connection.execute(sa.select(size).where(RECORDS.c.id.in_(some))).scalar_one()
         record_bytes += int(of_some or 0)
-    unfinished = tuple(row.id for row in found if row.state not in TERMINAL)
+    unfinished = tuple(row.id for row in found if row.state not in _REMOVABLE)
     artifact_bytes = sum(_bytes_in(artifacts_dir / id_) for id_ in ids)
     return RemovableTrials(ids, unfinished, record_bytes, artifact_bytes)
 
