@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ from venturi.record.job_account import ACCOUNT_NAME, attach, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Engine, State, Trial
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.removal import remove
 
@@ -305,3 +307,20 @@ def test_a_removed_application_stays_removed_while_its_log_grows(
             imported(repository, put(name, beginning(40)))
         assert refused.value.code == "VEN-RECORD-REMOVED"
         assert whole_trials(repository) == []
+
+
+def test_the_log_of_a_measured_trial_adds_no_other(
+    repository_settings: Settings, make_trial: Callable[..., Trial]
+) -> None:
+    account = spark.read(*spark_logs(LOG))
+    started_at = trial_of(account).started_at
+    assert started_at is not None
+    engine = Engine("spark", "4.3.0")
+    trial = make_trial(engine=engine, started_at=started_at - timedelta(seconds=20))
+    with TrialRepository.open(repository_settings) as repository:
+        measured = repository.add(attach(repository, trial, account))
+        for _ in range(2):
+            arrival = imported(repository, LOG)
+            assert (arrival.kind, arrival.trial) == (ArrivalKind.PRESENT, measured.id)
+        assert the_trial(repository) == measured
+        assert imported(repository, LOG.parent / "tiny.log").kind is ArrivalKind.ADDED

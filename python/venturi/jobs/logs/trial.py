@@ -26,6 +26,7 @@ from venturi.record.importing.formats import Log
 from venturi.record.importing.identity import (
     StoredApplication,
     compare_logs,
+    find_measured,
     find_stored,
     id_of,
     text_id_of,
@@ -183,6 +184,9 @@ def _store(
         for _ in range(_ATTEMPTS):
             stored = find_stored(repository, trial, account.application, account.reading)
             if stored is None:
+                measured = find_measured(repository, trial, account.application)
+                if measured is not None:
+                    return measured, ArrivalKind.PRESENT, "measured by Venturi"
                 # Its files first: a trial that is recorded has all of them.
                 for id_ in (trial.id, _text_id(trial, account)):
                     repository.require_admitted(id_)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from venturi.record.trial import Sample, Trial
 
 
+_NEAREST = 20  # of the measured trials that began before an application, to be looked at
+
+
 @dataclass(frozen=True, slots=True)
 class StoredApplication:
     """A stored trial and the facts of its account, None if they can't be read."""
@@ -70,6 +73,20 @@ def find_stored(
         if facts is not None and _identity(facts.application) == _identity(application):
             found.append(StoredApplication(each, facts))
     return max(found, key=_completeness, default=same_text)
+
+
+def find_measured(
+    repository: TrialRepository, trial: Trial, application: Application
+) -> Trial | None:
+    """The trial that Venturi itself measured by running the application; None if it didn't."""
+    if trial.started_at is None or not application.id_recorded:
+        return None
+    measured = repository.measured_before(trial.engine.name, trial.started_at, most=_NEAREST)
+    for each in measured:
+        facts = stored_facts(repository, each)
+        if facts is not None and _identity(facts.application) == _identity(application):
+            return each
+    return None
 
 
 def _identity(application: Application) -> tuple[str, str]:

@@ -45,6 +45,7 @@ from venturi.record.trial import (
     TERMINAL,
     Artifact,
     Failure,
+    ProvenanceKind,
     State,
     Trial,
 )
@@ -56,6 +57,7 @@ NEWEST = re.compile(r"last(?:~(\d{1,9}))?")
 """Names a trial by how new it is; not an id of a trial."""
 _NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 _BATCH = 1_000
+_DAY_US = 86_400 * 10**6
 _PIECE_BYTES = 1 << 20
 # A record, to be decoded.
 _STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
@@ -300,6 +302,18 @@ class TrialRepository(Closing):
             return [
                 stored_trial(row.record, row.id) for row in connection.execute(query.where(same))
             ]
+
+    def measured_before(self, engine: str, moment: datetime, *, most: int) -> list[Trial]:
+        """The last trials of `engine` that Venturi measured, begun in the day before `moment`."""
+        at_us = microseconds(moment)
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).where(
+            TRIALS.c.started_at_us.between(at_us - _DAY_US, at_us),
+            TRIALS.c.engine == engine,
+            TRIALS.c.provenance == ProvenanceKind.MEASURED.value,
+        )
+        query = query.order_by(*_NEWEST_FIRST).limit(most)
+        with self._database.reading() as connection:
+            return [stored_trial(row.record, row.id) for row in connection.execute(query)]
 
     def trials_of(self, experiment: str) -> list[Trial]:
         """The trials of an experiment, newest first."""
