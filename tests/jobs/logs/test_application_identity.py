@@ -1,4 +1,4 @@
-"""One application attempt is one trial, at every moment and however often its log is imported."""
+"""One application attempt is one trial, however often its growing log is imported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stored_by_0_1_0(repository: TrialRepository, path: Path) -> Trial:
     return repository.add(attach(repository, replace(trial, id=id_), account))
 
 
-def test_a_growing_log_is_one_trial_at_every_moment(
+def test_a_growing_log_is_one_trial_at_every_import(
     repository_settings: Settings, tmp_path: Path
 ) -> None:
     steps = [round(len(LINES) * n / 10) for n in range(1, 11)]

@@ -59,8 +59,8 @@ def import_all(
     """Import `files`, or without any the shipped tables; return the outcomes and the exit status.
 
     Each outcome is printed. A single file raises its error. `named` is the name of a file from a
-    server or store: its applications are printed in a line each. Of a `watched` folder the progress
-    of running applications isn't printed.
+    server or store: its applications are printed in a line each. With `watched`, the progress of
+    running applications isn't printed.
     """
     outcomes: list[FileOutcome] = []
     refused, brief = 0, False

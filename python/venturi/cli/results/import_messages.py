@@ -15,6 +15,7 @@ from venturi.cli.screen import is_first_screen, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
+from venturi.record.importing.tally import ArrivalKind
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, plain, shorten_to
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _SKIPPED_SHOWN = 3
-_OUTCOMES = {
-    "older": "not imported: the stored log of this application has more",
-    "contradicting": "not imported: contradicts the stored log of this application",
+_NOT_IMPORTED = {
+    ArrivalKind.OLDER: "the stored log of this application has more",
+    ArrivalKind.CONTRADICTING: "it contradicts the stored log of this application",
 }
 _ID_LENGTH = 12  # of a checksum: unique without a look at all trials
 
@@ -130,7 +131,7 @@ def say_imported(
 def goes_on(imported: ImportReport) -> bool:
     """Whether a file only has the progress of applications that were running before."""
     return bool(imported.trials) and all(
-        each.kind.value == "updated" and each.account.get("state") == "running"
+        each.kind is ArrivalKind.UPDATED and each.account.get("state") == "running"
         for each in imported.trials
     )
 
@@ -185,9 +186,15 @@ def _say_refused(imported: ImportReport) -> None:
 
 
 def _outcome(arrival: Arrival) -> str:
-    """The outcome of importing an application, in words."""
-    note = f" ({plain(arrival.note)})" if arrival.note else ""
-    return _OUTCOMES.get(arrival.kind.value, arrival.kind.value) + note
+    """The outcome of importing an application, in a word or two."""
+    return "not imported" if arrival.kind in _NOT_IMPORTED else arrival.kind.value
+
+
+def _why(arrival: Arrival) -> str:
+    """The reason for that outcome as a clause; empty if there is nothing to say."""
+    note = plain(arrival.note)
+    why = _NOT_IMPORTED.get(arrival.kind, "")
+    return f"{why} ({note})" if why and note else why or note
 
 
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
@@ -203,11 +210,12 @@ def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arr
     state = "" if account["state"] == "succeeded" else f", {account['state']}"
     name, found = plain(account["name"]), plain(found)
     if is_first_screen():
-        here = "" if arrival.added else f", {_outcome(arrival)}"
+        why = _why(arrival) if arrival.kind in _NOT_IMPORTED else ""
+        here = "" if arrival.added else f", {_outcome(arrival)}" + (f": {why}" if why else "")
         line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
         answer(shorten_to(line, SCREEN_WIDTH))
         return
-    here = _outcome(arrival)
+    here = ": ".join(filter(None, (_outcome(arrival), _why(arrival))))
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
     if account["warnings"]:
         line += f"; {count_of(len(account['warnings']), 'warning')}"
@@ -258,6 +266,10 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
         # Text from a log is shown with !r: it may contain control characters for the terminal.
         name = f"{account['name']!r}, {account['state']}"
         answer(f"{file}: {here}: trial {arrival.trial}, {name}; {told}")
+    if why := _why(arrival):
+        answer(
+            Paragraph(f"  {why[0].upper()}{why[1:]}", "yellow" if here == "not imported" else "")
+        )
     for message in account["warnings"][: 2 if first else _SHOWN]:
         answer(Paragraph(f"  Warning: {message!r}", "yellow"))
     if len(account["warnings"]) > _SHOWN:
@@ -269,7 +281,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
         return
     from venturi.terminal.job_screen import job_screen
 
-    lines_max = 20 - min(2, len(account["warnings"]))
+    lines_max = 20 - min(2, len(account["warnings"])) - (2 if why else 0)
     trial = repository.get(arrival.trial)
     answer("", *job_screen(trial, job.account, job.analysis, job.diagnosis, lines_max))
     fixed = "apply the fix, run again, and import the new log; " if job.diagnosis.findings else ""

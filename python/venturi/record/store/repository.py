@@ -303,9 +303,9 @@ class TrialRepository(Closing):
                 stored_trial(row.record, row.id) for row in connection.execute(query.where(same))
             ]
 
-    def measured_before(self, engine: str, moment: datetime, *, most: int) -> list[Trial]:
-        """The last trials of `engine` that Venturi measured, begun in the day before `moment`."""
-        at_us = microseconds(moment)
+    def measured_before(self, engine: str, time: datetime, *, most: int) -> list[Trial]:
+        """The last trials of `engine` that Venturi measured, begun in the day before `time`."""
+        at_us = microseconds(time)
         query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).where(
             TRIALS.c.started_at_us.between(at_us - _DAY_US, at_us),
             TRIALS.c.engine == engine,
