@@ -66,8 +66,14 @@ def test_a_growing_log_is_one_trial_at_every_import(
     repository_settings: Settings, tmp_path: Path
 ) -> None:
     steps = [round(len(LINES) * n / 10) for n in range(1, 11)]
+    named = next(n for n, line in enumerate(LINES, 1) if b'ApplicationStart"' in line)
     ids, states = set(), []
     with TrialRepository.open(repository_settings, labels={"team": "etl"}) as repository:
+        for lines in range(1, named):
+            report = import_file(
+                repository, "spark-eventlog", put(tmp_path / "app-1.inprogress", beginning(lines))
+            )
+            assert (report.waiting, report.sound, report.kept) == (1, True, 0)
         for lines in steps:
             log = put(tmp_path / "app-1.inprogress", beginning(lines))
             ids |= {imported(repository, log).trial for _ in range(2)}

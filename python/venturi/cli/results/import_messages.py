@@ -95,6 +95,11 @@ def say_imported(
             else:
                 _say_application(repository, outcome, arrival)
         return
+    if imported.waiting and not imported.kept:
+        answer(
+            f"{outcome.file} ({outcome.format}): its application has just begun; import it later"
+        )
+        return
     counts = [(imported.added, "added"), (imported.updated, "updated")]
     counts += [(imported.already_present, "already here")]
     counts += [(imported.repeated, "repeated"), (imported.refused_count, "rejected")]

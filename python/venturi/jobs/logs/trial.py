@@ -106,6 +106,12 @@ def is_live(log: Log, now: float) -> bool:
     return log.in_progress and log.written_at is not None and now - log.written_at < LIVE_S
 
 
+def _is_named(account: JobAccount) -> bool:
+    """Whether the log has the application's id and attempt, which its first events lack."""
+    started = not account.reading.dropped.get("application start")
+    return account.application.id_recorded and started
+
+
 def _is_running(account: JobAccount, log: Log, now: float) -> bool:
     """Whether an application has no end and goes on.
 
@@ -133,6 +139,9 @@ def take_in(
         read = replace(account, reading=replace(account.reading, reader=reader_version()))
         # A log can't be measured again: oversized parts are cut, with a warning in the trial.
         running = log is not None and _is_running(read, log, time.time())
+        if running and not _is_named(account):
+            tally.waiting += 1
+            continue
         trial = fitted(trial_of(read, running=running), repository.limits)
         kept, kind, note = _store(repository, trial, read)
         if kind not in {ArrivalKind.ADDED, ArrivalKind.UPDATED}:

@@ -78,6 +78,7 @@ class ImportReport:
 
     `workload` is the most frequent one of a file of results, `differing` has the configuration keys
     with 2 to 20 values among its trials, those of the fewest first, and `example` is the ID of one.
+    `waiting` counts running applications that their logs don't name yet.
     """
 
     added: int
@@ -95,6 +96,7 @@ class ImportReport:
     differing: tuple[str, ...] = ()
     example: str = ""
     updated: int = 0
+    waiting: int = 0
 
     @property
     def kept(self) -> int:
@@ -106,7 +108,8 @@ class ImportReport:
         """Whether a trial was imported or already present, and none is damaged."""
         damaged = any(refusal.code for refusal in self.refused)
         contradicting = any(each.kind is ArrivalKind.CONTRADICTING for each in self.trials)
-        return self.kept + self.removed > 0 and not damaged and not contradicting
+        found = self.kept + self.removed + self.waiting
+        return found > 0 and not damaged and not contradicting
 
 
 @dataclass(slots=True)
@@ -118,6 +121,7 @@ class Tally:
     already_present: int = 0
     removed: int = 0
     repeated: int = 0
+    waiting: int = 0
     failed: int = 0
     alike: int = 0
     refused: list[Refusal] = field(default_factory=list)
@@ -198,4 +202,5 @@ class Tally:
             ),
             example=self.example,
             updated=self.updated,
+            waiting=self.waiting,
         )
