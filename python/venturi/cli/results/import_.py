@@ -34,19 +34,24 @@ history is read with the configuration (JOBID_conf.xml) next to it. A URL is a S
 'venturi[s3]'`); all finished applications there are imported. Each application becomes a trial;
 `venturi show` reports where its time went.
 
-Existing trials are left unchanged. Invalid rows are rejected and counted by reason. A damaged trial
-in an archive is rejected with its line, and the others are imported. Results or an archive that are
-damaged as a whole add nothing; a truncated log adds what it holds. A rejected file does not stop
-the others. The exit status is 1 if a file or a trial in an archive was rejected, or if a file holds
-no trial.
+Existing trials are left unchanged, except by logs: a log that has more than the stored one of its
+application, or that this version reads better, updates the trial in place. One that has less or
+contradicts it is reported. An application that still writes its log is "running".
+
+Invalid rows are rejected and counted by reason. A damaged trial in an archive is rejected with its
+line, and the others are imported. Results or an archive that are damaged as a whole add nothing; a
+truncated log adds what it holds. A rejected file does not stop the others. The exit status is 1 if
+a file or a trial in an archive was rejected, if a log contradicts the stored one, or if a file
+holds no trial.
 
 In your own table of trials, columns are guessed by their names. If a guess is wrong, or a time or
 size has no unit, name the column with --column: elapsed_s, workload, engine, engine_version, nodes,
 instance_type, input_bytes, input_records, repetition, started_at, state, exit_code, or any key of
 the configuration. Other columns become configuration keys.
 
-With --watch, folders and URLs are checked again and again, and applications are imported as they
-finish, until you interrupt it. The next start continues from there.
+With --watch, folders and URLs are checked again and again until you interrupt it. Running
+applications in folders are updated, those of URLs are imported as they finish. The next start
+continues from there.
 """
 
 
@@ -105,7 +110,7 @@ def _complete(
     "input_bytes=input_gb:GB; repeatable.",
 )
 @label_option
-@click.option("--watch", is_flag=True, help="Keep importing applications as they finish.")
+@click.option("--watch", is_flag=True, help="Keep importing; update running applications.")
 @click.option(
     "--every",
     "every_s",
