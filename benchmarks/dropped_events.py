@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import click
 
-from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.diagnosis.find import MOST_PLACES, Diagnosis, diagnose
 from venturi.jobs.logs.spark import accounts
 from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.analysis import analyse
@@ -193,6 +193,8 @@ def _findings(found: Diagnosis, whole: Diagnosis) -> Iterator[Contradiction]:
             said = (f"{one.says} (saves {one.saving_s:.2f} s)" for one in (each, true))
             yield Contradiction(f"finding {each.rule}", *said)
         places = {place.stage for place in true.where}
+        if len(true.where) >= MOST_PLACES:
+            continue  # of many places, a finding names the first of those that it knows
         if wrong := {place.stage for place in each.where} - places:
             yield Contradiction(f"finding {each.rule}: stages", str(wrong), str(places))
     if not found.findings and whole.findings and not found.unseen:

@@ -27,6 +27,30 @@ _GAVE_UP = re.compile(r"Task (\d{1,9}) in stage \S{1,30} failed (\d{1,6}) times"
 
 
 @dataclass(frozen=True, slots=True)
+class LossCause:
+    """Why a log lacks events, and what to do, as the end of "Can't tell: the log lacks events"."""
+
+    says: str
+    remedy: str
+
+
+QUEUE_FULL = LossCause(
+    "Spark's listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)",
+    "a larger spark.scheduler.listenerbus.eventqueue.capacity records them",
+)
+# Spark writes the start of a log itself, not through its queue.
+_NO_BEGINNING = LossCause("the file lacks its beginning", "import the whole file")
+_NO_PART = LossCause("a part of the rolling log is missing", "import all of its parts")
+
+
+def loss_cause(dropped: Mapping[str, int]) -> LossCause:
+    """Return the cause that fits the kinds of missing events."""
+    if dropped.get("log part"):
+        return _NO_PART
+    return _NO_BEGINNING if dropped.get("log start") else QUEUE_FULL
+
+
+@dataclass(frozen=True, slots=True)
 class Gaps:
     """Events that are missing from a log.
 

@@ -10,7 +10,7 @@ from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import OF_THE_LOG, Diagnosis, Finding
 from venturi.jobs.failures.meanings import FailureMeaning
 from venturi.jobs.failures.messages import headline as cause_line
-from venturi.jobs.logs.trial import LOST, QUEUE_FULL
+from venturi.jobs.logs.trial import LOST
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
@@ -154,8 +154,9 @@ def _incomplete(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
     others = [each for each in lost if " missing" not in each.partition(":")[0]]
     others = [each for each in others if each.partition(": ")[2] not in failure or not failure]
     lacking = analysis.lacking
-    if lacking and (cause := next((each for each in lost if QUEUE_FULL in each), None)):
-        lacking += cause[cause.index(QUEUE_FULL) - 2 :]
+    causes = (each.partition(" missing: ")[2] for each in lost)
+    if lacking and (cause := next(filter(None, causes), None)):
+        lacking += f": {cause}"
     if said := [each for each in (lacking, *others) if each]:
         yield from _block(f"Incomplete: {'; '.join(said)}", "  ", 3)
 

@@ -12,6 +12,7 @@ from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.spark_queries import PLAN_CHANGED
 from venturi.jobs.logs.trial import lost
+from venturi.record.gaps import loss_cause
 from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
 
@@ -146,3 +147,15 @@ def test_a_job_whose_result_stage_never_ran_has_no_end(tmp_path: Path) -> None:
     account = log.account(tmp_path)
     assert account.application.outcome == "unfinished"
     assert account.application.reason == "no end of job 0 is recorded"
+
+
+@pytest.mark.parametrize(
+    ("dropped", "remedy"),
+    [
+        ({"log part": 1, "log start": 1}, "import all of its parts"),
+        ({"log start": 1, "task end": 2}, "import the whole file"),
+        ({"task end": 2}, "eventqueue.capacity"),
+    ],
+)
+def test_the_remedy_fits_what_a_log_lacks(dropped: dict[str, int], remedy: str) -> None:
+    assert remedy in loss_cause(dropped).remedy

@@ -119,7 +119,7 @@ def test_a_task_has_ended_when_others_held_all_slots(tmp_path: Path) -> None:
     log.end(60)
     line = timeline(log.account(tmp_path))
     ((task,),) = (stage.unfinished for stage in analyse(line.account, None, line).stages)
-    assert (task.age_s, task.until) == (10.0, "others held all slots of its executor")
+    assert (task.age_s, task.until) == (10.5, "others held all slots of its executor")
     assert not task.hanging
 
 

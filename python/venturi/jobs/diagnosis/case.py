@@ -210,8 +210,8 @@ class Case:
         plan = self.line.schedules.get(key)
         if plan is None:
             return 0, 0.0
-        n = int((plan.pauses_s >= least_s).sum())
-        return n, self.at_most_s(key, plan.whole_s - plan.without_pauses_s(least_s))
+        paused = plan.paused(least_s, self.line.tasks.speculative[self.ran(key)[0]])
+        return int(paused.sum()), self.at_most_s(key, plan.whole_s - plan.without_pauses_s(paused))
 
     def without_s(self, vain: Places) -> float:
         """The time saved if the attempts at the places `vain` had never started."""

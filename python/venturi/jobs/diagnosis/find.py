@@ -20,7 +20,7 @@ from venturi.jobs.stages.timeline import Timeline
 # Chosen by us: smaller savings aren't worth the effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of the resources, if no time would be saved
-_MOST_PLACES = 20
+MOST_PLACES = 20
 _ONE = re.compile(r"(?<![\w,.])1 (file|partition|task|thread|slot)s\b")
 _FIXED_BY_CHECKPOINT = (
     ". The checkpoint fixes the number of state partitions, so start from a new checkpoint"
@@ -168,12 +168,13 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     where = [place for hit in hits for place in hit.where]
     gaps = line.gaps  # stages that aren't known may have the same cause
     hidden = bool(gaps.n_jobs or gaps.n_stages or _STARTS & (gaps.dropped or {}).keys())
-    partial = hidden or not whole or _is_partial(line, where)
+    # Stages that lack events may be further places of the same finding.
+    partial = hidden or not whole or _is_partial(line, where) or bool(line.gaps.stages)
     return Finding(
         rule=rule.id,
         title=rule.title,
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
-        where=tuple(where[:_MOST_PLACES]),
+        where=tuple(where[:MOST_PLACES]),
         costs=rule.costs,
         fix=_filled(rule.fix_of(variant), first.values)
         + place_words(first.where, line.account.kind),

@@ -25,6 +25,7 @@ from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.stages.verdict import LEAST, in_words
 from venturi.record.account_kind import AccountKind
+from venturi.record.gaps import loss_cause
 
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 _LARGE = 1.67  # units: 100 s and more are minutes
@@ -106,15 +107,8 @@ def largest_part(shares: Mapping[str, float]) -> tuple[str, float]:
 
 def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: float) -> str:
     took = format_duration(elapsed_s)
-    missing = shares.get(NOT_IN_LOG, 0.0)
-    if line.gaps.lacks:
-        lost = f"for {missing:.0%} of {took}" if missing else "of some tasks"
-        return (
-            f"Can't tell: the log lacks events {lost}; a larger "
-            "spark.scheduler.listenerbus.eventqueue.capacity records them."
-        )
-    if line.account.application.outcome == "unfinished":
-        return f"Can't tell: the log ends before the application; its first {took} show no problem."
+    if cut := _cut(line, shares, took):
+        return f"Can't tell: {cut}."
     if not shares:
         return "Can't tell: no task has a recorded time."
     top, share = largest_part(shares)
@@ -127,6 +121,20 @@ def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: flo
     if share < LEAST:
         return f"No part of {took} stands out; the largest is {in_words(top)} with {share:.0%}."
     return f"{_bound(top, f'{share:.0%} of {took}', shares, line.account.kind)}."
+
+
+def _cut(line: Timeline, shares: Mapping[str, float], took: str) -> str | None:
+    """What the log lacks, if a part of the job's time is unknown for it."""
+    missing = shares.get(NOT_IN_LOG, 0.0)
+    application = line.account.application
+    if line.gaps.lacks:
+        lost = f"for {missing:.0%} of {took}" if missing else "of some tasks"
+        return f"the log lacks events {lost}; {loss_cause(line.gaps.dropped or {}).remedy}"
+    if application.outcome in {"unfinished", "unknown"} and application.end_recorded:
+        return application.reason or "the end of a job is missing"
+    if application.outcome == "unfinished":
+        return f"the log ends before the application; its first {took} show no problem"
+    return None
 
 
 def _bound(top: str, share: str, shares: Mapping[str, float], kind: AccountKind) -> str:

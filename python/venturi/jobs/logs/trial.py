@@ -21,7 +21,7 @@ from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.jobs.logs.spark_parts import started_application, with_event_first
 from venturi.record.account_kind import SPARK
 from venturi.record.account_tables import MOMENT
-from venturi.record.gaps import gaps_of
+from venturi.record.gaps import gaps_of, loss_cause
 from venturi.record.importing.formats import Log
 from venturi.record.importing.identity import (
     StoredApplication,
@@ -68,9 +68,6 @@ if TYPE_CHECKING:
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
 UNKNOWN = "VEN-INGEST-UNKNOWN"
-QUEUE_FULL = (
-    "Spark's listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)"
-)
 LOST = "VEN-INGEST-LOST"
 
 LIVE_S = 3_600
@@ -415,6 +412,6 @@ def lost(reading: AccountReading) -> Iterator[str]:
         count_of(n, name) for name, n in reading.dropped.items() if n and name != "log part"
     ]:
         whole = not (reading.truncated or reading.malformed or reading.damaged)
-        yield f"{joined(said)} missing" + (f": {QUEUE_FULL}" if whole else "")
+        yield f"{joined(said)} missing" + (f": {loss_cause(reading.dropped).says}" if whole else "")
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"

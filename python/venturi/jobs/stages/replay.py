@@ -53,9 +53,16 @@ class Schedule:
             return self.whole_s
         return self._replayed_s(self.pauses_s, np.maximum(self.elapsed_s - saved_s[self.order], 0))
 
-    def without_pauses_s(self, least_s: float) -> float:
-        """The stage's time when no task waits for `least_s` or longer on a free slot."""
-        paused = self.pauses_s >= least_s
+    def paused(self, least_s: float, copies: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which attempts waited for `least_s` or longer on a free slot, in launch order.
+
+        Speculative `copies`, marked in the tasks' own order, start late by design.
+        """
+        waited: npt.NDArray[np.bool_] = (self.pauses_s >= least_s) & ~copies[self.order]
+        return waited
+
+    def without_pauses_s(self, paused: npt.NDArray[np.bool_]) -> float:
+        """The stage's time when the `paused` attempts don't wait."""
         if not paused.any():
             return self.whole_s
         return self._replayed_s(np.where(paused, 0.0, self.pauses_s), self.elapsed_s)
