@@ -13,7 +13,7 @@ import pytest
 
 import job_samples
 import own_samples
-from event_log import put
+from event_log import SparkLog, put
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.core.units import format_duration
@@ -110,6 +110,22 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
     assert "skipped 2 files of no known format: empty.log, notes.txt" in stderr
     with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 3
+
+
+def test_a_failed_query_comes_first_in_the_line_of_an_application(
+    venturi: Venturi, tmp_path: Path
+) -> None:
+    for n in range(2):
+        log = SparkLog()
+        log.query(0, 1, 2, failed="java.io.FileNotFoundException: no /data/orders")
+        log.end(20)
+        text = b"".join(log.lines).replace(b'"App ID":"a1"', b'"App ID":"a1%d"' % n)
+        (tmp_path / f"{n}.log").write_bytes(text)
+    status, said, _ = venturi("import", *sorted(tmp_path.glob("*.log")))
+    lines = [line for line in said.splitlines() if "trial spark-eventlog" in line]
+    assert status == 0
+    assert len(lines) == 2
+    assert all("1 query failed: java.io.FileNotFoundException: no /data/orders" in x for x in lines)
 
 
 def test_the_old_verb_imports_with_a_note(venturi: Venturi) -> None:

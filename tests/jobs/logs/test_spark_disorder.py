@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from event_log import END, START, SparkLog, Write, event
+from venturi.jobs.failures.endings import is_wanted
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.spark_queries import PLAN_CHANGED
@@ -159,3 +160,19 @@ def test_a_job_whose_result_stage_never_ran_has_no_end(tmp_path: Path) -> None:
 )
 def test_the_remedy_fits_what_a_log_lacks(dropped: dict[str, int], remedy: str) -> None:
     assert remedy in loss_cause(dropped).remedy
+
+
+@pytest.mark.parametrize(
+    ("reason", "wanted"),
+    [
+        ("Executor killed by driver.", True),
+        ("Executor 2 idle for 60 s", True),
+        ("The executor with id 2 exited with exit code 0(success).", True),
+        ("The executor with id 2 exited with exit code 137(SIGKILL).", False),
+        ("container state: terminated exit code: 0 termination reason: Completed", True),
+        ("Command exited with code 1", False),
+        (None, False),
+    ],
+)
+def test_an_executor_that_is_not_needed_is_not_lost(reason: str | None, wanted: bool) -> None:
+    assert is_wanted(reason) is wanted

@@ -203,11 +203,17 @@ def _why(arrival: Arrival) -> str:
 
 
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
-    """Print an application with its costliest finding, in a line."""
+    """Print an application with its failure or its costliest finding, in a line."""
+    from venturi.jobs.failures.messages import headline as cause_line
+    from venturi.terminal.job_screen import failed_queries
+
     account = arrival.account
     job = _job_of(repository, arrival)
     found = "nothing known"
-    if account["failure"] is not None:
+    failed = [] if job is None else failed_queries(job.account)
+    if failed:
+        found = f"{count_of(len(failed), 'query', 'queries')} failed: {cause_line(failed[0])}"
+    elif account["failure"] is not None:
         found = repr(account["failure"])
     elif job is not None:
         found = job.diagnosis.sentence

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_figure
 from venturi.core.wording import count_of, joined
+from venturi.jobs.failures.endings import is_wanted
 from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.jobs.logs.spark_parts import started_application, with_event_first
 from venturi.record.account_kind import SPARK
@@ -85,7 +86,6 @@ _READ_BY = (
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1 << 47  # beyond any date that a log can mean
 _PHASES = 500
-_DISMISSED = "killed by driver"  # as dynamic allocation does with idle executors
 _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
 
 
@@ -369,7 +369,7 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
         for row in account.executors.iter_rows(named=True)
         if row["removed_ms"] is not None
         and (ended_ms is None or row["removed_ms"] < ended_ms)
-        and _DISMISSED not in (row["reason"] or "")
+        and not is_wanted(row["reason"])
     ]
     if gone:
         first = gone[0]

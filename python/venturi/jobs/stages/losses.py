@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.units import format_duration
+from venturi.jobs.failures.endings import is_wanted
 from venturi.jobs.failures.full_disks import DISK_FULL, full_disks
 from venturi.jobs.failures.meanings import FailureMeaning, failure_meanings, meaning_of
 from venturi.jobs.failures.messages import headline
@@ -38,7 +39,6 @@ AGAIN = "tasks repeated after an earlier attempt at their stage"
 FAILURES = (ERROR, FETCH, EXECUTOR)
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
 _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
-_WANTED = re.compile(r"\bidle for\b|explicit termination request|killed by driver", re.IGNORECASE)
 # Planned endings: they cost work, but nothing failed.
 _PLANNED = re.compile(
     r"decommission|preempt|imminent node shutdown|node is shutting down|DisruptionTarget",
@@ -212,7 +212,7 @@ def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor,
     return tuple(
         each
         for each in _removed(account, origin_ms)
-        if not _WANTED.search(each.reason) and not _PLANNED.search(each.reason)
+        if not is_wanted(each.reason) and not _PLANNED.search(each.reason)
     )
 
 
