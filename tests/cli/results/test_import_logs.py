@@ -115,13 +115,15 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
 def test_a_failed_query_comes_first_in_the_line_of_an_application(
     venturi: Venturi, tmp_path: Path
 ) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
     for n in range(2):
         log = SparkLog()
         log.query(0, 1, 2, failed="java.io.FileNotFoundException: no /data/orders")
         log.end(20)
         text = b"".join(log.lines).replace(b'"App ID":"a1"', b'"App ID":"a1%d"' % n)
-        (tmp_path / f"{n}.log").write_bytes(text)
-    status, said, _ = venturi("import", *sorted(tmp_path.glob("*.log")))
+        (logs / f"{n}.log").write_bytes(text)
+    status, said, _ = venturi("import", logs)
     lines = [line for line in said.splitlines() if "trial spark-eventlog" in line]
     assert status == 0
     assert len(lines) == 2

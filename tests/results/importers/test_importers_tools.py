@@ -119,6 +119,21 @@ def test_fio_text_around_the_json_and_several_runs() -> None:
     assert len(trials(read("fio", f"[{fio(job())},\n{fio(job('randread'))}]"))) == 2
 
 
+def test_fio_reports_of_a_run_under_way_are_not_trials() -> None:
+    begun = 1_700_000_000
+    reports = [
+        fio(job(elapsed=n, read={"io_bytes": n << 27, "bw_bytes": 1e8 - n}), timestamp=begun + n)
+        for n in (10, 20, 30)
+    ]
+    items = read("fio", "\n".join(reports))
+    (trial,) = trials(items)
+    assert trial.values("disk_read_bytes_per_s") == [1e8 - 30]
+    assert ["interim report" in each.reason for each in refused(items)] == [True, True]
+    # The same job once more, later, is another run.
+    again = fio(job(elapsed=10), timestamp=begun + 500)
+    assert len(trials(read("fio", f"{reports[0]}\n{again}"))) == 2
+
+
 def test_fio_a_truncated_run_keeps_its_whole_jobs() -> None:
     text = json.dumps(json.loads(FIO.read_text()), indent=2)
     items = read("fio", text[: text.index('"jobname": "mixed"')])

@@ -84,6 +84,8 @@ _WHOLE = re.compile(r"-?\d{1,15}")
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
 _LIMITS_OF_RATES = ("rate", "rate_iops", "rate_process", "thinktime", "latency_target", "flow")
 _MIXED = "mixed"
+_STATUS_LATE_S = 2.0  # fio rounds both times to seconds
+_INTERIM = "an interim report of --status-interval; the last one of the run counts"
 _ROUNDED_MS = 5
 _BLOCK_TOLERANCE = 0.02  # the last request of a file may be shorter
 _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
@@ -135,20 +137,50 @@ class _Job:
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of the jobs in `file`, with the jobs that were rejected."""
-    found, problem = False, ""
+    last: tuple[_Run, list[Any]] | None = None
+    problem = ""
     for document in documents(file, source, _LIMITS):
         value, jobs, problem = _with_jobs(document)
         if value is None:
             yield Refusal(document.line, "", document.text[:100], problem or "not a run of fio")
             continue
-        found = True
         run = _run(document.line, value, source)
-        yield from _trials(run, jobs)
+        if last is not None:
+            if _continues(last, (run, jobs)):
+                yield Refusal(last[0].line, "jobs", "", _INTERIM)
+            else:
+                yield from _trials(*last)
+        last = run, jobs
         if problem:
             yield Refusal(document.line, "jobs", f"after {len(jobs)} jobs", problem)
-    if not found:
+    if last is not None:
+        yield from _trials(*last)
+    else:
         why = 'no JSON of fio: an object with "fio version" and "jobs"'
         raise source.malformed(f"no whole job of fio: {problem}" if problem else why)
+
+
+def _continues(earlier: tuple[_Run, list[Any]], later: tuple[_Run, list[Any]]) -> bool:
+    """Whether a report of `--status-interval` is followed by a later one of the same run."""
+
+    def named(jobs: Sequence[Any]) -> list[tuple[object, ...]]:
+        own = [each for each in jobs if isinstance(each, dict)]
+        return [(each.get("jobname"), str(each.get("job options"))) for each in own]
+
+    def elapsed_s(jobs: Sequence[Any]) -> float:
+        own = [each for each in jobs if isinstance(each, dict)]
+        return max((_number(each, "elapsed") or 0.0 for each in own), default=0.0)
+
+    (run, jobs), (next_run, next_jobs) = earlier, later
+    if (run.version, run.options) != (next_run.version, next_run.options):
+        return False
+    if not jobs or named(jobs) != named(next_jobs):
+        return False
+    if run.printed_at is None or next_run.printed_at is None:
+        return False
+    passed_s = (next_run.printed_at - run.printed_at).total_seconds()
+    grown_s = elapsed_s(next_jobs) - elapsed_s(jobs)
+    return grown_s > 0 and abs(passed_s - grown_s) <= _STATUS_LATE_S
 
 
 def _with_jobs(document: JsonDocument) -> tuple[dict[str, Any] | None, list[Any], str]:
