@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Full, Queue
+from threading import Event, Thread
 from typing import IO, Any
 
 import cramjam
@@ -77,6 +79,10 @@ class LogLimits:
 LIMITS = LogLimits()
 STREAMED: dict[Path, tuple[Callable[[], AbstractContextManager[IO[bytes]]], int]] = {}
 """Files of which only the beginning was unpacked: how to read the whole, and its bytes."""
+
+
+_CHUNKS_AHEAD = 4
+_LOOK_S = 0.05  # how often a thread sees that nobody reads on
 
 
 class CutOffError(Exception):
@@ -165,7 +171,8 @@ class LogText:
         allowed = self.limits.free_bytes + self.limits.expansion * self.disk_bytes
         allowed = min(allowed, self.limits.text_bytes)
         try:
-            for chunk in _cut(read(file)):
+            packed = name is not None or size_bytes is not None
+            for chunk in _ahead(_cut(read(file))) if packed else _cut(read(file)):
                 self.text_bytes += len(chunk)
                 if self.text_bytes > allowed:
                     raise VenturiError(
@@ -178,6 +185,41 @@ class LogText:
                 yield chunk
         except CutOffError as error:
             self.truncated = f"{path.name}: {error}"
+
+
+def _ahead(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield `chunks`, which a thread unpacks while the reader works on earlier ones."""
+    ready: Queue[bytes | BaseException | None] = Queue(_CHUNKS_AHEAD)
+    stopped = Event()
+
+    def put(item: bytes | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                ready.put(item, timeout=_LOOK_S)
+            except Full:
+                continue
+            return
+
+    def unpack() -> None:
+        try:
+            for chunk in chunks:
+                put(chunk)
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    thread = Thread(target=unpack, name="unpack", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        thread.join()
 
 
 def head(path: Path, size_bytes: int) -> bytes:
