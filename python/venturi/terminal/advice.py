@@ -411,7 +411,10 @@ def _decisive(explanation: Explanation) -> str:
     """The input that changes the time most."""
     if not explanation.sensitivity:
         return ""
-    most = explanation.sensitivity[0]
+    most, startup_s = explanation.sensitivity[0], explanation.job.startup_range_s
+    if startup_s is not None and startup_s[1] - startup_s[0] > most.swing_s:
+        low, high = map(plain_time_text, startup_s)
+        return f"The start-up time matters most ({low} to {high}); set yours with --startup."
     low, high = map(plain_time_text, most.time_s)
     return (
         f"The {most.rate.replace('_', ' ')} rate matters most ({_known(most.known)} MB/s): "

@@ -90,7 +90,7 @@ def _headline(found: JobDifference) -> str:
     if not found.comparable or found.before_s is None or found.after_s is None:
         return "Cannot compare the times."
     gap_s = found.after_s - found.before_s
-    by = f"{format_duration(abs(gap_s))} {'longer' if gap_s > 0 else 'shorter'}"
+    by = f"{format_duration(abs(gap_s))} {'longer' if gap_s > 0 else 'less'}"
     return (
         f"The second job took {by} "
         f"({format_duration(found.after_s)} vs. {format_duration(found.before_s)})."

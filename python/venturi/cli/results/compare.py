@@ -156,6 +156,7 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
     """Print the differences between two jobs."""
     from venturi.jobs.diagnosis.difference import difference
     from venturi.jobs.diagnosis.find import diagnose
+    from venturi.jobs.whatif.validation import OWN_SETTINGS
     from venturi.record.query.counting import short_id
     from venturi.terminal.two_jobs import parts, two_jobs_screen
     from venturi.web.api.jobs.jobs import analysed
@@ -172,7 +173,8 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         return
     if is_first_screen():
         show(*two_jobs_screen(found))
-        step = "change one setting back and run again; all details" if found.settings else "details"
+        chosen = [each for each in found.settings if not each.key.startswith(OWN_SETTINGS)]
+        step = "change one setting back and run again; all details" if chosen else "details"
         next_step(step, f"venturi compare --why {' '.join(short)} --all")
         return
     show(*parts(found, [diagnose(*each) for each in (one, other)]))

@@ -13,7 +13,7 @@ from venturi.jobs.whatif.changes import MODELED, JobChanges
 from venturi.jobs.whatif.setup import SetupChange
 
 _SAME_DATA = 0.02
-_OWN = (
+OWN_SETTINGS = (
     "spark.app.",
     "spark.driver.port",
     "spark.driver.host",
@@ -115,7 +115,7 @@ def _pair(job: RecordedJob, other: RecordedJob) -> ValidationPair:
 
 def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key in sorted(before.keys() | after.keys()):
-        if before.get(key) != after.get(key) and not key.startswith(_OWN):
+        if before.get(key) != after.get(key) and not key.startswith(OWN_SETTINGS):
             yield key, after.get(key, "")
 
 

@@ -82,7 +82,7 @@ STREAMED: dict[Path, tuple[Callable[[], AbstractContextManager[IO[bytes]]], int]
 
 
 _CHUNKS_AHEAD = 4
-_LOOK_S = 0.05  # how often a thread sees that nobody reads on
+_LOOK_S = 0.05  # how often the thread checks that the reader has stopped
 
 
 class CutOffError(Exception):
