@@ -124,7 +124,7 @@ def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: flo
 
 
 def _cut(line: Timeline, shares: Mapping[str, float], took: str) -> str | None:
-    """What the log lacks, if a part of the job's time is unknown for it."""
+    """The missing part of the log, if some of the time is unknown because of it."""
     missing = shares.get(NOT_IN_LOG, 0.0)
     application = line.account.application
     if line.gaps.lacks:

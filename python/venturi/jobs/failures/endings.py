@@ -1,4 +1,4 @@
-"""Ends of executors that somebody wanted: nothing failed."""
+"""Ends of executors that were not needed any more: nothing failed."""
 
 from __future__ import annotations
 
