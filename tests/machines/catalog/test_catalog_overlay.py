@@ -82,6 +82,21 @@ def test_types_and_facts_that_only_one_has_are_kept() -> None:
     assert base.types["b"].facts.keys() == {"network_rate"}
 
 
+def test_a_derived_storage_rate_follows_the_rates_that_it_is_derived_from() -> None:
+    names = ("local_read_rate", "local_write_rate", "storage_rate")
+    derived = (fact(1200.0), fact(600.0), fact(400.0, ValueKind.DERIVED))
+    below = catalog_of(x=dict(zip(names, derived, strict=True)))
+    rates = {"local_read_rate": 200.0, "local_write_rate": 100.0}
+    probed = {name: fact(rate, ValueKind.MEASURED) for name, rate in rates.items()}
+    storage = overlay(below, catalog_of(x=probed)).types["x"].facts["storage_rate"]
+    assert storage.kind is ValueKind.DERIVED
+    assert (storage.value, storage.low, storage.high) == pytest.approx((200 / 3, 200 / 3, 100.0))
+    both = probed | {"storage_rate": fact(150.0, ValueKind.MEASURED)}
+    assert overlay(below, catalog_of(x=both)).types["x"].facts["storage_rate"].value == 150.0
+    weaker = {name: fact(9.0, ValueKind.ASSUMED) for name in names[:2]}
+    assert overlay(below, catalog_of(x=weaker)).types["x"].facts["storage_rate"].value == 400.0
+
+
 def test_the_number_of_nodes_goes_with_its_rate() -> None:
     old = {"network_rate_at_scale": fact(900.0), "network_nodes": fact(178.0)}
     new = {"network_rate_at_scale": fact(700.0, ValueKind.MEASURED)}

@@ -15,6 +15,7 @@ from itertools import chain
 from venturi.core.errors import VenturiError
 from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
+from venturi.machines.catalog.storage import NOTE, concurrent_rate
 from venturi.machines.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
 from venturi.machines.cost.probe_runs import is_imported, newest_runs
 from venturi.machines.scaling.network import network_scaling_from_trials
@@ -63,10 +64,33 @@ def _merged(below: InstanceType, above: InstanceType, both: bool) -> dict[str, F
             facts[attribute] = above.facts[attribute]
         else:  # how many nodes the old rate stood for says nothing of the new one
             facts.pop(attribute, None)
+    if derived := _storage_of_better_rates(below, facts):
+        facts["storage_rate"] = derived
     for attribute in DISPUTABLE if both else ():
         if disputed := _disputed(below.facts.get(attribute), above.facts.get(attribute)):
             facts[attribute] = disputed
     return facts
+
+
+def _storage_of_better_rates(below: InstanceType, facts: Mapping[str, Fact]) -> Fact | None:
+    """The derived storage rate of `facts`, if a rate that it is derived from isn't that `below`."""
+    names = ("local_read_rate", "local_write_rate")
+    storage, (read, write) = facts.get("storage_rate"), (facts.get(name) for name in names)
+    if storage is None or storage.kind is not ValueKind.DERIVED or read is None or write is None:
+        return None
+    if storage is not below.facts.get("storage_rate") or all(
+        facts[name] is below.facts.get(name) for name in names
+    ):
+        return None
+    if not isinstance(read.value, float) or not isinstance(write.value, float):
+        return None
+    disks = facts.get("disk_count")
+    count = disks.value if disks is not None and isinstance(disks.value, float) else 1.0
+    rate, low, high = concurrent_rate(read.value, write.value, count)
+    newer = max((read, write), key=_strength)
+    return replace(
+        storage, value=rate, low=low, high=high, source=newer.source, as_of=newer.as_of, note=NOTE
+    )
 
 
 def _disputed(one: Fact | None, other: Fact | None) -> Fact | None:

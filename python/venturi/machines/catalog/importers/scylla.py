@@ -27,6 +27,7 @@ from venturi.machines.catalog.importers.reading import (
     need_date,
     number,
 )
+from venturi.machines.catalog.storage import NOTE, concurrent_rate
 from venturi.record.importing import json_text
 
 # The share of TCP payload in an Ethernet frame at the provider's default MTU: 9001, 1460, 1500.
@@ -191,20 +192,9 @@ def _put_disks(
 
 
 def put_storage(entry: TypeEntry, read: float, write: float, disks: float) -> None:
-    """Estimates storage_rate, which is not published, from separate read and write rates (MB/s).
-
-    R W/(R + W) if they take turns; high min(R, W), if neither hinders the other; low, with several
-    disks, min(R, W)/2: half of them read and half write.
-    """
-    turns, least = read * write / (read + write), min(read, write)
-    entry.put(
-        "storage_rate",
-        turns,
-        kind=ValueKind.DERIVED,
-        low=min(turns, least / 2) if disks > 1 else turns,
-        high=least,
-        note="R W/(R + W) of local_read_rate and local_write_rate; high: min(R, W)",
-    )
+    """Estimates storage_rate, which is not published, from separate read and write rates (MB/s)."""
+    rate, low, high = concurrent_rate(read, write, disks)
+    entry.put("storage_rate", rate, kind=ValueKind.DERIVED, low=low, high=high, note=NOTE)
 
 
 def _groups(source: CatalogSource) -> Iterator[_LineGroup]:
