@@ -92,6 +92,8 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("advise", "hardware", *SORT, "--budget", "cheap"),
     ("advise", "hardware", "--job", "{tmp}/file"),
     ("advise", "hardware"),
+    ("jobs", "--where", "nothing"),
+    ("jobs", "--limit", "many"),
     ("whatif", "last", "--executors", "2"),
     ("whatif", "last", "--network", "0Gbit/s"),
     ("whatif", "last", "--on", "i4i.4xlarge"),

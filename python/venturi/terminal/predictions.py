@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from venturi.core.units import format_duration
-from venturi.machines.cost.dataflow import Bounds
+
+if TYPE_CHECKING:
+    from venturi.machines.cost.dataflow import Bounds
 
 
 def time_text(span: Bounds, at_least: bool = False) -> str:

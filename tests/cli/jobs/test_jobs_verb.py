@@ -12,24 +12,24 @@ import pytest
 
 import own_samples
 from command_line import into_pipe, on_terminal, venturi
+from event_log import put
 from venturi.core.settings import Settings
 from venturi.jobs.fleet import answer
 from venturi.record.access import exclusions
 from venturi.record.store.repository import TrialRepository
 
 DATA = Path(__file__).parents[2] / "data/spark/4.3.0"
-LOGS = [
-    *sorted((DATA / "faults").glob("*.zstd")),
-    DATA / "failedjob.log",
-    DATA / "killed.log.inprogress",
-]
+LOGS = [*sorted((DATA / "faults").glob("*.zstd")), DATA / "failedjob.log"]
+KILLED = "killed.log.inprogress"
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A repository with a fleet of planted faults, some of them fixed."""
     settings = Settings(tmp_path_factory.mktemp("fleet") / "home", None, None, allow_debug=False)
-    done = venturi("import", *LOGS, home=settings.home)
+    # A log that was written just now would be of a running application.
+    killed = put(settings.home.parent / KILLED, (DATA / KILLED).read_bytes(), ago_s=86_400)
+    done = venturi("import", *LOGS, killed, home=settings.home)
     assert done.returncode == 0, done.stderr
     return settings
 

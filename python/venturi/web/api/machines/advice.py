@@ -98,7 +98,7 @@ RatesOf = Annotated[
     Parameter(max_length=10, description="Rates if unknown: NVMe=1000MB/s/TB."),
 ]
 MostNodes = Annotated[
-    int, Parameter(ge=1, le=MOST_NODES, description="Available nodes, if unknown.")
+    int | None, Parameter(ge=1, le=MOST_NODES, description="Available nodes, if unknown.")
 ]
 
 
@@ -130,7 +130,7 @@ def advice(
     explain: Annotated[
         str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
     ] = None,
-    max_nodes: MostNodes | None = None,
+    max_nodes: MostNodes = None,
     volumes: VolumesOf = None,
     exchange: ExchangeOf = "remote",
     disks: DisksOf = None,
