@@ -78,12 +78,12 @@ pub fn analyze(
             if stop.load(Ordering::Relaxed) { Err(TraceError::Interrupted) } else { Ok(()) }
         },
     )?;
-    analysis.finish();
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if let Some(recorded) = input.recorded_events {
         tally.sequences.lose(recorded.saturating_sub(tally.records()));
     }
+    analysis.finish(tally.sequences.missing > 0);
     if analysis.started_ns().is_none() {
         return Err(nothing_in(&input, &tally));
     }

@@ -19,7 +19,8 @@ const _: () = assert!(DEVICES <= Key::DEVICES);
 /// Limit of concurrent flushes of a device. Beyond it, the ends of the oldest were lost.
 const FLUSHES: usize = 64;
 /// At the end of a trace, a request is lost that has been with the device for so long and for so many
-/// times the longest one that was done. Others are still under way.
+/// times the longest one that was done. Others are still under way. If the trace lacks records, the
+/// second alone decides.
 const LOST_AFTER_NS: u64 = 1_000_000_000;
 const LOST_AFTER_LONGEST: u64 = 10;
 
@@ -220,9 +221,9 @@ impl Analysis {
         }
     }
 
-    /// There are no more events.
-    pub fn finish(&mut self) {
-        self.take_out_lost();
+    /// There are no more events. `lacks_records` says whether the trace is known to lack some.
+    pub fn finish(&mut self, lacks_records: bool) {
+        self.take_out_lost(lacks_records);
         for device in &mut self.devices {
             device.depth.finish(self.ended_ns);
             for group in device.groups.iter_mut().flatten() {
@@ -235,14 +236,15 @@ impl Analysis {
 
     /// Takes the requests out of the depths that are with a device at the end because their ends were
     /// lost: they must not keep it busy.
-    fn take_out_lost(&mut self) {
+    fn take_out_lost(&mut self, lacks_records: bool) {
         let (devices, ended_ns) = (&mut self.devices, self.ended_ns);
         self.pairing.each_with_device(|key, issued_ns| {
             let device = &mut devices[key.device()];
             let groups = device.groups.iter().flatten();
             let longest = groups.filter_map(|group| group.issued_to_done.max()).max();
-            let limit_ns = longest.unwrap_or(0).saturating_mul(LOST_AFTER_LONGEST);
-            if ended_ns.saturating_sub(issued_ns) >= limit_ns.max(LOST_AFTER_NS) {
+            let least_ns = if lacks_records && longest.is_some() { 0 } else { LOST_AFTER_NS };
+            let limit_ns = longest.unwrap_or(0).saturating_mul(LOST_AFTER_LONGEST).max(least_ns);
+            if ended_ns.saturating_sub(issued_ns) >= limit_ns {
                 device.depth.lost(issued_ns, ended_ns);
             }
         });
