@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from venturi.jobs.stages.stage import Analysis
 from venturi.record.job_account import JobAccount, has_account, load
-from venturi.record.trial import CPU_OTHERS, Trial
+from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
     from venturi.jobs.diagnosis.find import Diagnosis
@@ -36,12 +36,12 @@ def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
     if not has_account(trial):
         return None
     from venturi.jobs.diagnosis.find import diagnose
-    from venturi.jobs.stages.analysis import analyse
+    from venturi.jobs.stages.analysis import analyse_trial
     from venturi.jobs.stages.host_use import host_use_by_stage
     from venturi.jobs.stages.timeline import timeline
 
     account = load(repository, trial)
     line = timeline(account)
-    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
+    analysis = analyse_trial(trial, line)
     host = host_use_by_stage(repository, trial, account, analysis)
     return AnalyzedJob(line, analysis, host, diagnose(line, analysis))

@@ -25,7 +25,7 @@ from venturi.record.store.answer_cache import (
 )
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, RECORDS
-from venturi.record.trial import CPU_OTHERS, State, Trial
+from venturi.record.trial import State, Trial
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -119,13 +119,13 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
     If its account can't be read, that is the reason for having no finding.
     """
     from venturi.jobs.diagnosis.find import diagnose  # noqa: PLC0415 - slow to load
-    from venturi.jobs.stages.analysis import analyse  # noqa: PLC0415
+    from venturi.jobs.stages.analysis import analyse_trial  # noqa: PLC0415
     from venturi.jobs.stages.timeline import timeline  # noqa: PLC0415
 
     trial = repository.get(id_)
     try:
         line = timeline(load(repository, trial))
-        found = analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
+        found = analyse_trial(trial, line)
         return store_summary(repository, trial, line, found, diagnose(line, found))
     except VenturiError as error:
         cost_usd, cost_reason = _cost(trial)

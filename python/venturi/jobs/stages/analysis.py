@@ -46,6 +46,7 @@ from venturi.jobs.stages.tasks import Tasks
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.stages.verdict import application_verdict, stage_verdict, with_background_load
 from venturi.record.job_account import JobAccount
+from venturi.record.trial import CPU_OTHERS, Trial
 
 # Chosen by us, not measured; the factor is the default of spark.speculation.multiplier before 4.0
 # and Mantri's bar for an outlier (Ananthanarayanan and others, OSDI 2010).
@@ -56,6 +57,11 @@ STRAGGLER_LEAST_S = 0.1
 LEAST_TASKS = 5  # for stragglers
 LEAST_SKEW = 2
 SHOWN_STRAGGLERS = 10
+
+
+def analyse_trial(trial: Trial, line: Timeline) -> Analysis:
+    """Analyze the job of `trial`, with the load of other processes that it recorded."""
+    return analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
 
 
 def analyse(

@@ -6,7 +6,7 @@ import numpy as np
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.diagnosis.find import Diagnosis, diagnose
-from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.analysis import analyse_trial
 from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.causes import Floats
 from venturi.jobs.stages.executors import executor_uses
@@ -21,7 +21,7 @@ from venturi.jobs.whatif.ideal import ideals
 from venturi.jobs.whatif.outlook import Outlooks, outlooks
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.store.repository import TrialRepository
-from venturi.record.trial import CPU_OTHERS, Trial
+from venturi.record.trial import Trial
 from venturi.results.hosts.use import HostUse
 from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
@@ -53,7 +53,7 @@ def line_of(repository: TrialRepository, trial: Trial) -> Timeline:
 def analysed(repository: TrialRepository, trial: Trial) -> tuple[Timeline, Analysis]:
     """The timeline of the job of `trial`, and its analysis."""
     line = line_of(repository, trial)
-    return line, analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
+    return line, analyse_trial(trial, line)
 
 
 def job_of(repository: TrialRepository, trial: Trial) -> JobData:
