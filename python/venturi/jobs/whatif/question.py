@@ -103,13 +103,18 @@ def recorded_type(catalogs: Iterable[Catalog], trial: Trial) -> InstanceType | N
 def _type_and_nodes(text: str) -> tuple[str, int | None]:
     found = type_and_nodes(text)
     if found is None:
-        raise UsageError(
-            "VEN-UNIT-SYNTAX",
-            f"--on {text[:80]!r} is not TYPE or TYPE:NODES, with at most {MOST_NODES:,} nodes",
-            where={"option": "--on", "value": text[:80]},
-            hint="write it like i4i.4xlarge:8",
-        )
+        problem = f"is not TYPE or TYPE:NODES, with at most {MOST_NODES:,} nodes"
+        raise _syntax_error("--on", text[:80], problem, "i4i.4xlarge:8")
     return found
+
+
+def _syntax_error(option: str, value: str, problem: str, example: str) -> UsageError:
+    return UsageError(
+        "VEN-UNIT-SYNTAX",
+        f"{option} {value!r} {problem}",
+        where={"option": option, "value": value},
+        hint=f"write it like {example}",
+    )
 
 
 def _counts(text: str | None) -> list[int | None]:
@@ -119,12 +124,8 @@ def _counts(text: str | None) -> list[int | None]:
     match = re.fullmatch(r"(\d{1,6})(?:\.\.(\d{1,6}))?", text.strip())
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 0 < low <= high:
-        raise UsageError(
-            "VEN-UNIT-SYNTAX",
-            f"--executors {text[:40]!r} is not a number above 0, or a range",
-            where={"option": "--executors", "value": text[:40]},
-            hint="write it like 8 or 4..64",
-        )
+        problem = "is not a number above 0, or a range"
+        raise _syntax_error("--executors", text[:40], problem, "8 or 4..64")
     powers = [2**n for n in range(20) if low < 2**n < high]
     step = max(-(-len(powers) // (_MOST_TARGETS - 2)), 1)
     return list(dict.fromkeys([low, *powers[::-1][::step][::-1], high]))
@@ -134,10 +135,5 @@ def _factor(text: str) -> float:
     match = re.fullmatch(r"(\d*\.?\d+)x?", text.strip())
     value = float(match[1]) if match else 0.0
     if not 1 / _MOST_FACTOR <= value <= _MOST_FACTOR:
-        raise UsageError(
-            "VEN-UNIT-SYNTAX",
-            f"--data {text[:40]!r} is not a factor above 0",
-            where={"option": "--data", "value": text[:40]},
-            hint="write it like 2x or 0.5x",
-        )
+        raise _syntax_error("--data", text[:40], "is not a factor above 0", "2x or 0.5x")
     return value
