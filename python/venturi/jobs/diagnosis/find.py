@@ -166,10 +166,9 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     replayed_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
     saving = calibration().saving(rule.id, replayed_s, elapsed_s, bound=rule.bound)
     where = [place for hit in hits for place in hit.where]
-    gaps = line.gaps  # stages that aren't known may have the same cause
-    hidden = bool(gaps.n_jobs or gaps.n_stages or _STARTS & (gaps.dropped or {}).keys())
-    # Stages that lack events may be further places of the same finding.
-    partial = hidden or not whole or _is_partial(line, where) or bool(line.gaps.stages)
+    gaps = line.gaps  # unknown stages, and those that lack events, may have the same cause
+    hidden = gaps.n_jobs or gaps.n_stages or gaps.stages or _STARTS & (gaps.dropped or {}).keys()
+    partial = bool(hidden) or not whole or _is_partial(line, where)
     return Finding(
         rule=rule.id,
         title=rule.title,

@@ -137,7 +137,7 @@ def python_start(case: Case) -> Iterator[Hit]:
 
 
 def _started_again_s(case: Case, stage: Stage, whole_s: float) -> float:
-    """Return the part of `whole_s`, a stage's time to start Python workers, that it could save.
+    """Return the part of a stage's time to start Python workers, `whole_s`, that can be saved.
 
     The first task of each slot needs a worker. The log has only the sum of all tasks, so the time
     by which the first tasks exceed the median of the others counts as their start.
@@ -254,11 +254,14 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
         size = each.counted.get("data size", 0)
         took_s = sum(each.timed.get(name, 0.0) for name in _BROADCASTING)
         large = size >= case.limit("broadcast-large", "size_bytes")
-        saved_s = min(took_s, whole_s) + _sent_s(case, each)
+        large |= took_s >= case.limit("broadcast-large", "driver_s")
         other = _smaller_side(case, each)
         swap = other is not None and size >= case.limit("broadcast-large", "side_bytes")
+        if not (large or swap):
+            continue
+        saved_s = min(took_s, whole_s) + _sent_s(case, each)
         worth = saved_s >= case.limit("broadcast-large", "share") * (case.line.elapsed_s or 0.0)
-        if not (large or took_s >= case.limit("broadcast-large", "driver_s") or (swap and worth)):
+        if not (large or worth):
             continue
         rows = case.plans.rows_of(each)
         against = f" of {rows:,} rows to join them with {other:,}" if swap and rows else ""
@@ -401,7 +404,7 @@ def recomputed(case: Case) -> Iterator[Hit]:
 def _first_steps(case: Case, known: Collection[Key]) -> Iterator[Hit]:
     """Find stages of several queries with the same source and the same first step of computing.
 
-    Each continues in its own way, so that what they share takes at most as long as the shortest.
+    The shared part takes at most as long as the shortest of them, because each adds its own steps.
     """
     alike: dict[tuple[object, ...], list[Stage]] = {}
     for stage in case.stages:
