@@ -194,7 +194,7 @@ def _findings(found: Diagnosis, whole: Diagnosis) -> Iterator[Contradiction]:
             yield Contradiction(f"finding {each.rule}", *said)
         places = {place.stage for place in true.where}
         if len(true.where) >= MOST_PLACES:
-            continue  # of many places, a finding names the first of those that it knows
+            continue  # a finding lists only its first places, and these differ
         if wrong := {place.stage for place in each.where} - places:
             yield Contradiction(f"finding {each.rule}: stages", str(wrong), str(places))
     if not found.findings and whole.findings and not found.unseen:

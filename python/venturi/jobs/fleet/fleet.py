@@ -43,9 +43,9 @@ class JobTrend:
 class FleetJob:
     """A job by its latest run: `id` to `cost_reason` are that run's.
 
-    `runs` counts the job's runs, `median_s` is the median of the successful ones, the newest of
-    which took `times_s`, oldest first. `trend` is None unless a change is proven. Other missing
-    values have their reason in the field of that name.
+    `runs` counts the runs of the job, and `median_s` is the median time of the successful ones.
+    `times_s` has the times of the newest of them, oldest first. `trend` is None unless a change is
+    proven. The fields named `..._reason` explain other missing values.
     """
 
     id: str
@@ -77,8 +77,8 @@ class FleetJob:
 class Fleet:
     """The first of `n` jobs, the biggest saving first; totals are over the latest runs of all.
 
-    A job's saving is that of its biggest finding, because savings of several may overlap. Of
-    `undiagnosed` jobs it isn't known yet. Exclusion rules leave out `excluded_runs`.
+    A job's saving is that of its biggest finding, because savings of several may overlap. It isn't
+    known yet for `undiagnosed` jobs. Exclusion rules leave out `excluded_runs`.
     """
 
     sentence: str

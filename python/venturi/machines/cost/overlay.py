@@ -73,7 +73,7 @@ def _merged(below: InstanceType, above: InstanceType, both: bool) -> dict[str, F
 
 
 def _storage_of_better_rates(below: InstanceType, facts: Mapping[str, Fact]) -> Fact | None:
-    """The derived storage rate of `facts`, if a rate that it is derived from isn't that `below`."""
+    """The storage rate, derived again if a better read or write rate replaced one of `below`."""
     names = ("local_read_rate", "local_write_rate")
     storage, (read, write) = facts.get("storage_rate"), (facts.get(name) for name in names)
     if storage is None or storage.kind is not ValueKind.DERIVED or read is None or write is None:
