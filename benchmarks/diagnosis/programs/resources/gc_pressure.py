@@ -23,5 +23,9 @@ PROGRAM = FaultyProgram(
         "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     },
     faulty={"spark.driver.memory": "620m"},
-    fixed={"spark.driver.memory": "2g"},
+    # From the start: a heap that grows collects as often as a small one.
+    fixed={
+        "spark.driver.memory": "8g",
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -Xms8g -Xmn6g",
+    },
 )
