@@ -158,7 +158,7 @@ MESSAGES = [
         "azure-busy",
         'Operation failed: "The server is currently unable to receive requests. Please retry your '
         'request.", 503, PUT, https://x.dfs.core.windows.net/c/p, ServerBusy',
-        "store-throttled",
+        "store-throttled-azure",
     ),
     (
         "excluded-for-disk",
@@ -197,6 +197,56 @@ MESSAGES = [
         "It is possible the underlying files have been updated. You can explicitly invalidate the "
         "cache in Spark by running 'REFRESH TABLE tableName'",
         "files-changed",
+    ),
+    (
+        "gcs-429",
+        "java.io.IOException: Error accessing gs://bucket/out/_SUCCESS\n"
+        "Caused by: com.google.api.client.googleapis.json.GoogleJsonResponseException: "
+        '429 Too Many Requests {"code": 429, "errors": [{"reason": "rateLimitExceeded"}]}',
+        "store-throttled-gcs",
+    ),
+    (
+        "hadoop-2-no-datanode",
+        "org.apache.hadoop.ipc.RemoteException: File /out/_temporary/0/part-0 could only be "
+        "replicated to 0 nodes instead of minReplication (=1).  There are 2 datanode(s) running "
+        "and 2 node(s) are excluded in this operation.",
+        "block-unwritten",
+    ),
+    (
+        "no-native-library",
+        "java.lang.UnsatisfiedLinkError: no tensorflow_jni in java.library.path: /usr/lib64",
+        "native-library",
+    ),
+    (
+        "numpy-memory",
+        "Traceback (most recent call last):\n"
+        '  File "worker.py", line 830, in main\n'
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with "
+        "shape (1000000000,) and data type float64",
+        "python-memory",
+    ),
+    (
+        "aws-2-connect",
+        "software.amazon.awssdk.core.exception.SdkClientException: Unable to execute HTTP request: "
+        "Connect to bucket.s3.eu-west-1.amazonaws.com:443 failed: connect timed out",
+        "store-timeout",
+    ),
+    (
+        "s3a-read-timeout",
+        "java.net.SocketTimeoutException: re-open s3a://bucket/in/part-7 at 0: Read timed out",
+        "store-timeout",
+    ),
+    (
+        "spark-3-parquet-type",
+        "org.apache.spark.sql.execution.QueryExecutionException: Parquet column cannot be converted "
+        "in file s3a://b/t/part-0.parquet. Column: [id], Expected: bigint, Found: INT32",
+        "input-schema",
+    ),
+    (
+        "parquet-converter",
+        "org.apache.spark.sql.AnalysisException: Unable to create Parquet converter for data type "
+        '"timestamp" whose Parquet type is optional int64 ts',
+        "input-schema",
     ),
 ]
 
