@@ -107,8 +107,8 @@ pub(crate) struct Round {
 /// One stream or several together in one iteration.
 #[derive(Default)]
 struct Part {
-    bytes: f64,
-    requests: f64,
+    bytes: u64,
+    requests: u64,
     elapsed_ns: u64,
     timeline: Timeline,
 }
@@ -163,9 +163,9 @@ fn measurement(
     if parts.iter().any(|part| part.elapsed_ns == 0) {
         return None; // not in this direction or directory
     }
-    let per_s = |value: fn(&Part) -> f64| {
+    let per_s = |value: fn(&Part) -> u64| {
         let rates: Vec<f64> =
-            parts.iter().map(|part| value(part) / (part.elapsed_ns as f64 / 1e9)).collect();
+            parts.iter().map(|part| value(part) as f64 / (part.elapsed_ns as f64 / 1e9)).collect();
         Spread::of(&rates)
     };
     let unsteady_reason = parts.iter().enumerate().find_map(|(index, part)| {
@@ -178,7 +178,7 @@ fn measurement(
         dir,
         block_bytes: case.block_bytes,
         queue_depth: case.depth,
-        bytes: parts.iter().map(|part| part.bytes).sum::<f64>().round() as u64,
+        bytes: parts.iter().map(|part| part.bytes).sum(),
         bytes_per_s: per_s(|part| part.bytes)?,
         iops: per_s(|part| part.requests)?,
         latency_s: Latency::of(latency_ns),
@@ -217,15 +217,15 @@ mod tests {
 
     use super::*;
 
-    fn moved(bytes: f64, elapsed_ns: u64) -> Moved {
+    fn moved(bytes: u64, elapsed_ns: u64) -> Moved {
         let mut timeline = Timeline::default();
-        timeline.add(0, elapsed_ns, bytes);
+        timeline.add(0, elapsed_ns, bytes as f64);
         let mut latency_ns = histogram();
         latency_ns.record(1_000_000).unwrap();
         let method = Method::IoUring;
         Moved {
             bytes,
-            requests: bytes / 4096.0,
+            requests: bytes / 4096,
             elapsed_ns,
             latency_ns,
             timeline,
@@ -244,8 +244,8 @@ mod tests {
     fn simultaneous_rates_refer_to_the_common_window() {
         let round = Round {
             streams: vec![
-                (0, Operation::Read, moved(1e9, 2 * SECOND)),
-                (1, Operation::Write, moved(3e9, SECOND)),
+                (0, Operation::Read, moved(1_000_000_000, 2 * SECOND)),
+                (1, Operation::Write, moved(3_000_000_000, SECOND)),
             ],
             window_ns: 2 * SECOND,
         };
@@ -269,9 +269,9 @@ mod tests {
     fn each_writer_alone_is_judged_by_its_own_end_and_all_by_the_last() {
         let round = Round {
             streams: vec![
-                (0, Operation::Write, moved(1e9, SECOND)),
-                (1, Operation::Write, moved(1e9, 4 * SECOND)),
-                (2, Operation::Write, moved(1.1e9, SECOND)),
+                (0, Operation::Write, moved(1_000_000_000, SECOND)),
+                (1, Operation::Write, moved(1_000_000_000, 4 * SECOND)),
+                (2, Operation::Write, moved(1_100_000_000, SECOND)),
             ],
             window_ns: 4 * SECOND,
         };
