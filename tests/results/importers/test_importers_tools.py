@@ -21,6 +21,7 @@ from venturi.record.importing.importer import import_file
 from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.text import Refusal
+from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 from venturi.record.trial_json import decode, encode
@@ -416,6 +417,21 @@ def test_pkb_network_probes() -> None:
     (netperf,) = trials(read("pkb", pkb("netperf", *samples, *streams)))
     assert netperf.values("net_pairwise_bytes_per_s") == [1e8]
     assert netperf.values("TCP_RR_Transaction_Rate") == [9000.0]
+
+
+def test_a_longer_file_of_a_run_updates_its_trial(
+    repository: TrialRepository, tmp_path: Path
+) -> None:
+    file = tmp_path / "samples.json"
+    first, second, other = (("Throughput", each, "Mbits/sec") for each in (8e3, 6e3, 7e3))
+    outcomes = []
+    for samples in ((first,), (first, second), (first,), (other,)):
+        file.write_text(pkb("iperf", *samples))
+        report = import_file(repository, "pkb", file)
+        outcomes.append((report.added, report.updated, report.sound))
+    assert outcomes == [(1, 0, True), (0, 1, True), (0, 0, True), (0, 0, False)]
+    (trial,) = whole_trials(repository)
+    assert trial.values("net_pairwise_bytes_per_s") == [1e9, 7.5e8]
 
 
 def test_pkb_disk_probe_has_latencies_and_shapes() -> None:

@@ -105,6 +105,7 @@ def say_imported(
     counts += [(imported.repeated, "repeated"), (imported.refused_count, "rejected")]
     told = ", ".join(f"{n:,} {word}" for n, word in counts if n or word == "added")
     answer(f"{outcome.file or 'tables of publications'} ({outcome.format}): {told}")
+    _say_changed(imported)
     if imported.removed:
         answer(
             f"  {imported.removed:,} were removed here for good and are not imported again: "
@@ -131,6 +132,15 @@ def say_imported(
     ):
         if len(shown) > _SHOWN:
             answer(f"  the first {_SHOWN} {what} are shown; --json has more")
+
+
+def _say_changed(imported: ImportReport) -> None:
+    """Print which trials were updated, and which contradict the stored ones."""
+    for arrival in imported.trials[:_SHOWN]:
+        if arrival.note:
+            contradicting = arrival.kind is ArrivalKind.CONTRADICTING
+            said = "not imported, contradicts the stored trial" if contradicting else "updated"
+            answer(f"  {arrival.trial}: {said} ({plain(arrival.note)})")
 
 
 def goes_on(imported: ImportReport) -> bool:

@@ -81,7 +81,8 @@ class Format:
     A file is of the format if its text matches the regular expression `pattern` at the beginning,
     if its first line is a header with `columns`, or if its name ends with `suffix`. The list of
     formats adds the reader's module and its kind. `options` describe the file's columns, as given
-    by the user; such a format's reader takes them as its third argument.
+    by the user; such a format's reader takes them as its third argument. `has_run_ids` says that a
+    trial's id is that of its run, so that a longer file of the same run updates it.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Format:
     module: str = ""
     kind: FormatKind = FormatKind.RESULTS
     options: tuple[str, ...] = ()
+    has_run_ids: bool = False
 
     @property
     def is_recognizable(self) -> bool:

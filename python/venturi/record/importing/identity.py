@@ -8,6 +8,7 @@ find more in it. The best reading is kept, under the id of the first.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from venturi.record.trial import State
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
-    from venturi.record.trial import Sample, Trial
+    from venturi.record.trial import Trial
 
 
 _NEAREST = 20  # of the measured trials that began before an application, to be looked at
@@ -118,7 +119,7 @@ def compare_logs(
         whole = not before.lost and not reading.lost
         differences = _differences(stored.facts.application, account.application)
         if whole and before.reader == reading.reader:
-            differences += _other_values(stored.trial, trial)
+            differences += other_values(stored.trial, trial)
         if differences:
             return ArrivalKind.CONTRADICTING, joined(differences[:3])
         if whole:
@@ -160,17 +161,20 @@ def _time(milliseconds: int) -> str:
     return str(milliseconds) if date is None else f"{date:%Y-%m-%d %H:%M:%S}.{rest:03} UTC"
 
 
-def _other_values(stored: Trial, trial: Trial) -> list[str]:
-    """Samples that differ between two trials from the same reader."""
-    values = {_key(each): each.value for each in stored.samples}
+def other_values(stored: Trial, trial: Trial) -> list[str]:
+    """Stored samples with another value in `trial`."""
+    before, now = _values(stored), _values(trial)
     return [
-        f"{each.metric} {each.value:,g} instead of {old:,g}"
-        for each in trial.samples
-        if each.value is not None
-        and (old := values.get(_key(each))) is not None
-        and each.value != old
+        f"{key[0]} {new:,g} instead of {old:,g}"
+        for key, values in before.items()
+        for old, new in zip(values - now[key], now[key] - values, strict=False)
     ]
 
 
-def _key(sample: Sample) -> tuple[object, ...]:
-    return sample.metric, *sorted(sample.labels.items())
+def _values(trial: Trial) -> defaultdict[tuple[object, ...], Counter[float]]:
+    """The values of each metric with the same labels, and how often each occurs."""
+    values: defaultdict[tuple[object, ...], Counter[float]] = defaultdict(Counter)
+    for sample in trial.samples:
+        if sample.value is not None:
+            values[sample.metric, *sorted(sample.labels.items())][sample.value] += 1
+    return values

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from venturi.core.errors import UsageError, VenturiError, unreadable
 from venturi.core.settings import TrialLimits
+from venturi.core.wording import joined
 from venturi.record.importing.containers import (
     RECORDS,
     errors_name,
@@ -29,11 +30,13 @@ from venturi.record.importing.containers import (
 from venturi.record.importing.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log, NothingFoundError
 from venturi.record.importing.host_series import bounded, take_series
+from venturi.record.importing.identity import other_values
 from venturi.record.importing.items import ImportedItem, ImportSource
 from venturi.record.importing.recognise import files_in, may_be, refuse_special
-from venturi.record.importing.tally import ImportReport, Tally
+from venturi.record.importing.tally import ArrivalKind, ImportReport, Tally
 from venturi.record.store.files import remove_abandoned
 from venturi.record.store.repository import TrialRepository
+from venturi.record.trial import Trial
 
 Progress = Callable[[int, int | None], None]
 """Called with the amount read so far and the total, if known: bytes, or trials of an archive."""
@@ -183,13 +186,38 @@ def results(
         raise unreadable(path, error, format.kind.value) from error
 
 
-def store(repository: TrialRepository, items: Iterable[ImportedItem]) -> ImportReport:
-    """Stores the trials among `items`, all or none of them."""
+def store(
+    repository: TrialRepository, items: Iterable[ImportedItem], *, update: bool = False
+) -> ImportReport:
+    """Stores the trials among `items`, all or none of them.
+
+    With `update`, a trial that has more samples than the stored one replaces it, and one that
+    contradicts it is reported.
+    """
     tally = Tally()
-    report = repository.add_many(tally.trials(items))
-    tally.added, tally.already_present = report.added, report.already_present
+    trials = tally.trials(items)
+    report = repository.add_many(_updated(repository, trials, tally) if update else trials)
+    tally.added += report.added
+    tally.already_present += report.already_present
     tally.removed = report.removed
     return tally.done()
+
+
+def _updated(repository: TrialRepository, trials: Iterable[Trial], tally: Tally) -> Iterator[Trial]:
+    """Update stored trials, report contradicting ones, and return the others."""
+    others = []
+    for trial in trials:
+        stored = repository.stored(trial.id)
+        if stored is None:
+            others.append(trial)
+        elif differences := other_values(stored, trial):
+            tally.arrive(trial, ArrivalKind.CONTRADICTING, note=joined(differences[:3]))
+        elif len(trial.samples) > len(stored.samples) and repository.supersede(stored, trial):
+            counts = f"{len(trial.samples):,} samples instead of {len(stored.samples):,}"
+            tally.arrive(trial, ArrivalKind.UPDATED, note=counts)
+        else:
+            others.append(trial)
+    return iter(others)
 
 
 def _take_unpacked(
@@ -203,7 +231,7 @@ def _take_results(
     format: Format, path: Path, repository: TrialRepository, progress: Progress
 ) -> ImportReport:
     try:
-        return store(repository, results(format, path, progress))
+        return store(repository, results(format, path, progress), update=format.has_run_ids)
     except VenturiError as error:
         if error.code != "VEN-RECORD-LIMIT":
             raise

@@ -66,6 +66,7 @@ FORMAT = Format(
     "pkb",
     "PerfKitBenchmarker: NDJSON samples",
     pattern=r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)',
+    has_run_ids=True,
 )
 
 RUN_TIMES = (
