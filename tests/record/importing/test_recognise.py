@@ -151,25 +151,36 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "option"),
     [
-        "Linux 6.1 (h) 11/28/26 _x86_64_ (2 CPU)\n\n07:02:28 AM  CPU   %usr\n",
-        "# hostname;interval;timestamp;CPU;%user\n",
-        "procs -----------memory---------- ---swap--\n r  b   swpd\n",
+        ("Linux 6.1 (h) 11/28/26 _x86_64_ (2 CPU)\n\n07:02:28 AM  CPU   %usr\n", "sadf -j"),
+        ("# hostname;interval;timestamp;CPU;%user\n", "sadf -j"),
+        ("procs -----------memory---------- ---swap--\n r  b   swpd\n", "sadf -j"),
+        ("Connecting to host 10.0.0.2, port 5201\n[  5] local 10.0.0.1 port 5\n", "iperf3 -c"),
+        (f"{'-' * 60}\nClient connecting to 10.0.0.2, TCP port 5001\n", "iperf3 -c"),
+        ("r: (g=0): rw=read, bs=(R) 4096KiB-4096KiB, ioengine=psync\n", "fio --output-format=json"),
     ],
 )
-def test_reports_that_are_not_read_name_the_option_that_is(text: str, tmp_path: Path) -> None:
+def test_reports_that_are_not_read_name_the_option_that_is(
+    text: str, option: str, tmp_path: Path
+) -> None:
     path = tmp_path / "report"
     path.write_text(text)
     with pytest.raises(VenturiError, match="which isn't read") as caught:
         recognise(path)
-    assert "use JSON: sadf -j" in caught.value.hint
+    assert f"use JSON: {option}" in caught.value.hint
 
 
 def test_an_empty_file_is_named_as_such(tmp_path: Path) -> None:
     path = tmp_path / "app-1.log"
     cut = b"\x1f\x8b\x08"
-    for content, why in ((b"", "is empty"), (b"\0" * 99, "no text"), (cut, "cut off or damaged")):
+    empty = gzip.compress(b"")
+    for content, why in (
+        (b"", "is empty"),
+        (b"\0" * 99, "no text"),
+        (cut, "cut off or damaged"),
+        (empty, "is compressed, and empty"),
+    ):
         path.write_bytes(content)
         with pytest.raises(VenturiError, match=why):
             recognise(path)

@@ -17,14 +17,35 @@ from venturi.record.importing.containers import (
     unpacked,
 )
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
-from venturi.record.importing.streams import head, is_packed
+from venturi.record.importing.streams import head, is_cut_off, is_packed
 
 OWN_TABLE = "table"
 """Users may name the columns of this format."""
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
-_OTHER_REPORTS = re.compile(
-    rb"Linux \S+ \([^)\n]*\)[^\n]*\(\d+ CPU\)|# hostname;interval;timestamp;|procs -+memory-"
+# Files that aren't imported as they are: a pattern, what they are, and what to do.
+_IPERF = rb"(?:Connecting to host|Client connecting to|Accepted connection from) "
+_OTHER_FILES = (
+    (
+        rb"PAR1",
+        "is a Parquet file, perhaps your own table",
+        "name its format: venturi import table FILE",
+    ),
+    (
+        rb"Linux \S+ \([^)\n]*\)[^\n]*\(\d+ CPU\)|# hostname;interval;timestamp;|procs -+memory-",
+        "is a report of sar, mpstat, sadf -d or vmstat, which isn't read",
+        "use JSON: sadf -j FILE, mpstat -o JSON, iostat -o JSON",
+    ),
+    (
+        rb"(?:[^\n]*\n){0,9}?" + _IPERF,
+        "is the text of iperf, which isn't read",
+        "use JSON: iperf3 -c HOST -J > FILE",
+    ),
+    (
+        rb"\S+: \(g(?:roupid)?=\d+\): rw=\w+, bs=",
+        "is the text of fio, which isn't read",
+        "use JSON: fio --output-format=json --output=FILE JOB",
+    ),
 )
 
 
@@ -70,20 +91,32 @@ def formats_of(path: Path, depth: int = 0) -> list[Format]:
     likely = formats_like(path)
     if len(likely) == 1:
         return likely
+    raise _unclear(path, likely, *_unknown(path))
+
+
+def _unknown(path: Path) -> tuple[str, str]:
+    """Why a file has no known format, and what to do; "" for the formats there are."""
+    beginning = _beginning(path)
+    if not beginning.strip(b"\0 \t\r\n"):
+        none = "is empty" if not path.stat().st_size else "contains no text"
+        if is_packed(path) and not beginning:
+            none = (
+                "is compressed, and cut off or damaged: nothing of it can be read"
+                if is_cut_off(path)
+                else "is compressed, and empty"
+            )
+        return (
+            none,
+            "copy it again; if its source is empty, too, the program that wrote it may say why",
+        )
+    for pattern, what, advice in _OTHER_FILES:
+        if re.match(pattern, beginning):
+            return what, advice
     none = (
         "has an unknown format; name its format, or for your own table the column of the time: "
         "--column elapsed_s=COLUMN"
     )
-    hint = ""
-    if not likely and not _beginning(path).strip(b"\0 \t\r\n"):
-        none = "is empty" if not path.stat().st_size else "contains no text"
-        if is_packed(path) and not _beginning(path):
-            none = "is compressed, and cut off or damaged: nothing of it can be read"
-        hint = "copy it again; if its source is empty, too, the program that wrote it may say why"
-    elif not likely and _OTHER_REPORTS.match(_beginning(path)):
-        none = "is a report of sar, mpstat, sadf -d or vmstat, which isn't read"
-        hint = "use JSON: sadf -j FILE, mpstat -o JSON, iostat -o JSON"
-    raise _unclear(path, likely, none, hint)
+    return none, ""
 
 
 def _unclear(path: Path, found: Sequence[Format], none: str, hint: str = "") -> VenturiError:

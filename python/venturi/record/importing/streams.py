@@ -258,6 +258,14 @@ def is_packed(path: Path) -> bool:
         return _codec(file.read(_SNAPPY_HEAD_BYTES), path)[0] is not None
 
 
+def is_cut_off(path: Path) -> bool:
+    """Whether the text of `path` ends, or is damaged, before its framing ends."""
+    log = LogText((path,))
+    for _ in log.lines():
+        pass
+    return log.truncated is not None
+
+
 @contextmanager
 def plain_text(path: Path) -> Iterator[io.BufferedReader]:
     """The decompressed text of `path` as a file; a truncated one ends where the text does."""
