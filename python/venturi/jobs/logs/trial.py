@@ -274,7 +274,9 @@ def trial_of(account: JobAccount, *, running: bool = False) -> Trial:
     others = {application.engine: application.engine_version}
     if application.java_version is not None:
         others["java"] = application.java_version
-    hosts = sorted({host for host in account.executors["host"].to_list() if host})
+    # The tasks know the hosts of executors that were added in a missing part of the log.
+    named = (account.executors["host"], account.tasks["host"].unique())
+    hosts = sorted({host for each in named for host in each.to_list() if host})
     started_ms = application.started_ms
     return Trial(
         id=id_of(source, application, reading),
