@@ -63,8 +63,12 @@ def parts(
         ("", "Where the time went", _shares(analysis)),
         ("executors", "Cores: offered, used, unused", _cores(analysis)),
         ("stages", "Tasks without a recorded end", job_stages.unfinished_tasks(stages)),
-        ("", "Wasted task time", _losses(analysis)),
-        ("executors", "Lost executors", _lost_executors(analysis)),
+        ("", "Wasted task time" + _first(SHOWN_LOSSES, analysis.losses), _losses(analysis)),
+        (
+            "executors",
+            "Lost executors" + _first(SHOWN_EXECUTORS, analysis.lost_executors),
+            _lost_executors(analysis),
+        ),
         ("executors", "Executors", _executors(line)),
         ("sql", "SQL queries", _queries(account)),
         ("sql", "Plan changes by adaptive execution", _adaptive(account)),
@@ -230,6 +234,11 @@ def _cores(analysis: Analysis) -> Table:
         for each in parts:
             add(f"{kind}: {each.what}", each.time_s)
     return made
+
+
+def _first(shown: int, rows: Sequence[object]) -> str:
+    """The end of the title of a table that shows only the first rows."""
+    return f" (the first {shown} of {len(rows):,})" if len(rows) > shown else ""
 
 
 def _losses(analysis: Analysis) -> Table:
