@@ -73,8 +73,8 @@ def test_the_pause_may_be_between_jobs_that_are_of_no_query(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("pause_s", "work_s", "told"),
     [
-        (10, 5, True),
-        (9.9, 5, False),  # a half, and less than 10 s
+        (6, 5, True),
+        (4.9, 2, False),  # over a half, and less than 5 s
         (30, 40, False),  # 30 of 110 s are not 30 %
     ],
 )

@@ -10,16 +10,16 @@ from benchmarks.diagnosis.program import FaultyProgram, Run
 
 
 def run(given: Run) -> None:
-    rows = given.spark.range(600_000).select(
-        (f.col("id") % 20_000).alias("k"), f.rand(1).alias("x"), f.rand(2).alias("y")
+    rows = given.spark.range(1_800_000).select(
+        (f.col("id") % 60_000).alias("k"), f.rand(1).alias("x"), f.rand(2).alias("y")
     )
     if given.faulty:
         table: Any = rows.toPandas()
         found = table.groupby("k").apply(lambda group: (group["x"] * group["y"]).mean())
-        assert len(found) == 20_000
+        assert len(found) == 60_000
     else:
         means = rows.groupBy("k").agg(f.avg(f.col("x") * f.col("y")).alias("mean"))
-        assert len(means.collect()) == 20_000
+        assert len(means.collect()) == 60_000
 
 
 PROGRAM = FaultyProgram(run, "driver-collect", "pandas")

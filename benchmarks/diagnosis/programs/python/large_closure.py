@@ -8,7 +8,7 @@ from benchmarks.diagnosis.program import FaultyProgram, Run
 
 
 def run(given: Run) -> None:
-    names = {n: f"name {n}" for n in range(600_000)}
+    names = {n: f"name {n}" for n in range(1_200_000)}
     if given.faulty:
         own = f.udf(lambda n: len(names[n * 3]), "long", useArrow=False)
     else:

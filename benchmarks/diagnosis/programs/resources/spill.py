@@ -6,7 +6,7 @@ from benchmarks.diagnosis.program import FaultyProgram, Run, payload, sink
 
 
 def run(given: Run) -> None:
-    rows = payload(given.spark.range(4_000_000)).repartition(4)
+    rows = payload(given.spark.range(7_000_000)).repartition(4)
     sink(rows.sortWithinPartitions("payload"))
 
 

@@ -12,7 +12,7 @@ def run(given: Run) -> None:
             value = (value * 1.1 + key) % 1_000
         return key, value
 
-    rows = given.spark.sparkContext.range(0, 250_000, numSlices=4).map(lambda n: (n, float(n)))
+    rows = given.spark.sparkContext.range(0, 750_000, numSlices=4).map(lambda n: (n, float(n)))
     for _ in range(6):
         rows = rows.map(step)
         if not given.faulty:

@@ -11,7 +11,7 @@ def run(given: Run) -> None:
     text = f.col("id").cast("string")
     for _ in range(6):
         text = f.sha2(text, 512)
-    rows = given.spark.range(500_000).select("id", f.hash("id").alias("k"), text.alias("text"))
+    rows = given.spark.range(2_000_000).select("id", f.hash("id").alias("k"), text.alias("text"))
     rows = rows.filter(f.col("text") > "1")
     if not given.faulty:
         rows = rows.cache()

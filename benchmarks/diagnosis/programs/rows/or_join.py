@@ -11,7 +11,7 @@ def run(given: Run) -> None:
     people = given.spark.range(200_000).select(
         f.col("id").alias("person"), f.hash("id").alias("mail"), f.hash("id", "id").alias("phone")
     )
-    calls = given.spark.range(15_000).select(
+    calls = given.spark.range(40_000).select(
         f.col("id").alias("call"), f.hash(f.col("id") * 2).alias("m"), f.hash("id", "id").alias("p")
     )
     by_mail, by_phone = people["mail"] == calls["m"], people["phone"] == calls["p"]

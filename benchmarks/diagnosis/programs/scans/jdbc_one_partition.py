@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 from benchmarks.diagnosis.program import LOCAL, FaultyProgram, Run, payload, session, sink
 
-_ROWS, _TABLE = 500_000, "numbers"
+_ROWS, _TABLE = 1_500_000, "numbers"
 _DRIVER = {"driver": "org.apache.derby.jdbc.EmbeddedDriver"}
 
 

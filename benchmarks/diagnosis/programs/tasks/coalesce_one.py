@@ -11,7 +11,7 @@ def run(given: Run) -> None:
     text = f.col("id").cast("string")
     for _ in range(5):
         text = f.sha2(text, 512)
-    rows = given.spark.range(0, 1_500_000, 1, 8).select("id", text.alias("text"))
+    rows = given.spark.range(0, 6_000_000, 1, 8).select("id", text.alias("text"))
     rows = rows.filter(f.col("text").startswith("0"))
     if given.faulty:
         rows = rows.coalesce(1)

@@ -9,7 +9,7 @@ from benchmarks.diagnosis.program import FaultyProgram, Run, sink
 
 
 def run(given: Run) -> None:
-    rows = given.spark.range(5_000_000).select(
+    rows = given.spark.range(12_000_000).select(
         (f.col("id") % 64).alias("k"), f.rand(1).alias("x"), f.rand(2).alias("y")
     )
     window = Window.orderBy("x") if given.faulty else Window.partitionBy("k").orderBy("x")

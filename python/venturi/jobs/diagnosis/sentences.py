@@ -128,7 +128,7 @@ def _cut(line: Timeline, shares: Mapping[str, float], took: str) -> str | None:
     missing = shares.get(NOT_IN_LOG, 0.0)
     application = line.account.application
     if line.gaps.lacks:
-        lost = f"for {missing:.0%} of {took}" if missing else "of some tasks"
+        lost = f"for {missing:.0%} of {took}" if missing >= 0.005 else "of some tasks"
         return f"the log lacks events {lost}; {loss_cause(line.gaps.dropped or {}).remedy}"
     if application.outcome in {"unfinished", "unknown"} and application.end_recorded:
         return application.reason or "the end of a job is missing"
