@@ -10,6 +10,7 @@ import pytest
 from event_log import SparkLog
 from venturi.jobs.diagnosis.changes import JobDifference, PartChange
 from venturi.jobs.diagnosis.difference import difference, even_ratio
+from venturi.jobs.diagnosis.find import diagnose
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.stages.analysis import analyse
@@ -23,7 +24,8 @@ LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) -> JobDifference:
     lines = [timeline(each) for each in (one, other)]
     jobs = [(line, analyse(line.account, None, line)) for line in lines]
-    return difference(jobs[0], jobs[1], (State.SUCCEEDED, after))
+    before, later = (diagnose(*each).findings for each in jobs)
+    return difference(jobs[0], jobs[1], (State.SUCCEEDED, after), (before, later))
 
 
 def job(folder: Path, task_s: float, n_bytes: int = 1 << 20, **settings: str) -> JobAccount:
@@ -87,6 +89,25 @@ def test_another_plan_is_told_by_its_operators() -> None:
     assert any("BroadcastHashJoin" in each for each in plan.new)
     assert found.settings[0].key == "spark.sql.autoBroadcastJoinThreshold"
     assert {each.before for each in found.stages if each.after is None} != set()
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("driver-loop", "was expected to save about"),
+        ("partition-count", "the second job took"),
+    ],
+)
+def test_a_finding_that_is_gone_says_if_its_promise_held(program: str, says: str) -> None:
+    faulty, sound = (
+        spark.read(spark_logs(LOGS / f"{program}-{kind}.zstd")[0]) for kind in ("faulty", "sound")
+    )
+    promise = between(faulty, sound).promise
+    assert promise is not None
+    assert says in promise
+    assert between(faulty, faulty).promise is None
+    back = between(sound, faulty).promise
+    assert back is None or "longer" in back
 
 
 def test_who_does_not_come_to_its_end_is_not_faster(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ class JobDifference:
 
     `amounts` has all that both recorded, `settings` and `plans` only differences. `comparable` is
     False if a job failed or was interrupted; `caution` warns of different programs or engines.
+    `promise` compares the saving that the first job's first finding promised with the measured one,
+    if the second job no longer has that finding.
     """
 
     sentence: str
@@ -73,3 +75,4 @@ class JobDifference:
     stages: tuple[StageChange, ...]
     comparable: bool
     caution: str | None
+    promise: str | None

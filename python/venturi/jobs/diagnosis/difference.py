@@ -21,6 +21,7 @@ from venturi.jobs.diagnosis.changes import (
     SettingChange,
     StageChange,
 )
+from venturi.jobs.diagnosis.find import Finding
 from venturi.jobs.stages.plans import Operator
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.timeline import Timeline
@@ -45,8 +46,9 @@ def difference(
     before: tuple[Timeline, Analysis],
     after: tuple[Timeline, Analysis],
     states: Sequence[State] = (State.SUCCEEDED, State.SUCCEEDED),
+    findings: tuple[Sequence[Finding], Sequence[Finding]] = ((), ()),
 ) -> JobDifference:
-    """The differences between two jobs with trials that ended in `states`.
+    """The differences between two jobs with trials that ended in `states`, and with `findings`.
 
     If one didn't finish, their times aren't compared: a job that stops early isn't faster.
     """
@@ -79,7 +81,31 @@ def difference(
         tuple(_stages(one, other)),
         not broken,
         caution,
+        None if broken else _promise(findings, one.elapsed_s, other.elapsed_s),
     )
+
+
+def _promise(
+    findings: tuple[Sequence[Finding], Sequence[Finding]],
+    before_s: float | None,
+    after_s: float | None,
+) -> str | None:
+    """The promise of the first job's first finding against the saving, if the finding is gone."""
+    before, after = findings
+    first = next((each for each in before if each.saving_s > 0), None)
+    if first is None or before_s is None or after_s is None:
+        return None
+    if first.rule in {each.rule for each in after}:
+        return None
+    saved_s = before_s - after_s
+    measured = f"{format_duration(abs(saved_s))} {'less' if saved_s >= 0 else 'longer'}"
+    expected = first.saving.replace("saves", "save", 1)
+    said = f"'{first.fix}' was expected to {expected}, and the second job took {measured}"
+    if saved_s > first.saving_high_s:
+        return f"{said}. Other changes saved time, too, or the range is too narrow"
+    if saved_s < first.saving_low_s:
+        return f"{said}. Other changes cost time, or the range is too high"
+    return said
 
 
 def _caution(one: Application, other: Application) -> str | None:

@@ -25,6 +25,7 @@ export interface JobDifference {
   stages: StageChange[];
   comparable: boolean;
   caution: string | null;
+  promise: string | null;
 }
 export interface PartChange {
   part: string;

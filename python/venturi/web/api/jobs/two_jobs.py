@@ -6,9 +6,7 @@ from typing import Annotated
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.diagnosis.difference import difference
-from venturi.jobs.diagnosis.find import diagnose
-from venturi.jobs.stages.stage import Analysis
-from venturi.jobs.stages.timeline import Timeline
+from venturi.jobs.diagnosis.find import Finding, diagnose
 from venturi.record.trial import Trial
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.job_shapes import ComparedJob, TwoJobs
@@ -32,10 +30,10 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
         read = [analysed(services.repository, trial) for trial in (one, other)]
     except VenturiError as error:
         return TwoJobs(_named(one), _named(other), None, error.message)
-    found = difference(read[0], read[1], [one.state, other.state])
-    return TwoJobs(_named(one, read[0]), _named(other, read[1]), found, None)
+    before_found, after_found = (diagnose(*each).findings for each in read)
+    found = difference(read[0], read[1], [one.state, other.state], (before_found, after_found))
+    return TwoJobs(_named(one, before_found), _named(other, after_found), found, None)
 
 
-def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
-    found = () if read is None else diagnose(*read).findings
-    return ComparedJob(trial.id, trial.workload.name, trial.started_at, found)
+def _named(trial: Trial, findings: tuple[Finding, ...] = ()) -> ComparedJob:
+    return ComparedJob(trial.id, trial.workload.name, trial.started_at, findings)

@@ -200,6 +200,7 @@ function Answer({ data }: { data: TwoJobs }) {
             <strong>{sentence(found.sentence)}</strong>
           </p>
         )}
+        {found?.promise && <p>{sentence(found.promise)}</p>}
         {before && after && (
           <dl className="facts">
             <Job name="Before" job={before} />
