@@ -186,17 +186,21 @@ class Repository(Closing):
         *others: str | Trial,
         metric: str = "elapsed_s",
         where: Where = (),
+        ignore: Sequence[str] = (),
     ) -> Comparison:
         """Repeat groups (by key, or by one of their trials) against the first, by `metric`, of each
-        the trials that meet all of `where`.
+        the trials that meet all of `where`. Groups that differ only in settings of `ignore` are
+        one.
 
         `metric` is `elapsed_s` or a sample of the whole trial. As `venturi compare` answers.
         """
         names = [each if isinstance(each, str) else each.id for each in (first, *others)]
         only = self._query(where).conditions
-        return compare_groups(
-            [repeat_group(self._repository, name, *only).trials for name in names], metric
-        )
+        ignored = require_keys(self._repository, ignore)
+        groups = [
+            repeat_group(self._repository, name, *only, ignored=ignored).trials for name in names
+        ]
+        return compare_groups(groups, metric)
 
     def effect(
         self,
@@ -219,13 +223,15 @@ class Repository(Closing):
         self,
         *by: str,
         where: Where = (),
+        ignore: Sequence[str] = (),
         objective: Objective | str = Objective.TIME,
         usd_per_node_hour: float | None = None,
         prices: Literal["recorded"] | None = None,
         crude: bool = False,
     ) -> TrialRanking:
         """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): the
-        best one, and those that are statistically tied with it. As `venturi rank` answers.
+        best one, and those that are statistically tied with it. Groups are matched in all settings
+        but those of `ignore`. As `venturi rank` answers.
 
         A cost needs the price of a node, or a cost recorded with every trial; with `prices` as
         "recorded" trials without one are left out. VEN-COMPARE-GROUPS where the trials did
@@ -243,7 +249,8 @@ class Repository(Closing):
             )
         keys_ = require_keys(self._repository, by)
         check_settings(keys_, "by", BELONGING)
-        trials = counted(self._repository, self._query(where), keys_)
+        ignored = require_keys(self._repository, ignore)
+        trials = counted(self._repository, self._query(where), keys_, ignored)
         charged: Prices | RecordedPrices | None = None
         if usd_per_node_hour is not None:
             charged = Prices(usd_per_node_hour, per="node")

@@ -109,6 +109,13 @@ _CONDITIONS = (
 )
 
 
+def ignore_option(help: str) -> Callable[[F], F]:
+    """Add `--ignore`, which takes keys in which trials may differ."""
+    return click.option(
+        "--ignore", "ignored", multiple=True, metavar="KEY", help=f"{help} Repeatable."
+    )
+
+
 def where_option(
     help: str = "Only trials with this value of a column or configuration key.",
     *names: str,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
 from venturi.record.access.exclusions import covering
-from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.conditions import COLUMNS, Condition, Op
 from venturi.record.query.paging import rows, whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
@@ -26,15 +27,20 @@ class RepeatGroup:
     left_out: int
 
 
-def repeat_group(repository: TrialRepository, name: str, *where: Condition) -> RepeatGroup:
+def repeat_group(
+    repository: TrialRepository, name: str, *where: Condition, ignored: Collection[str] = ()
+) -> RepeatGroup:
     """The group with the key `name`, else that of the trial that `name` means: of its trials those
-    that meet all of `where`.
+    that meet all of `where`. Groups that differ from it only in settings that are `ignored` belong
+    to it.
 
     VEN-RECORD-UNKNOWN where there is neither, VEN-COMPARE-GROUPS where `where` or exclusions leave
     out all.
     """
     key = _key(repository, name)
     trials = whole_trials(repository, Condition.equal("group", key), *where)
+    if ignored:
+        trials = _without_ignored(repository, key, where, ignored)
     if not trials:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
@@ -52,6 +58,30 @@ def repeat_group(repository: TrialRepository, name: str, *where: Condition) -> R
             hint="`venturi exclude ls` lists them with reasons",
         )
     return RepeatGroup(kept, len(excluded))
+
+
+def _without_ignored(
+    repository: TrialRepository, key: str, where: Sequence[Condition], ignored: Collection[str]
+) -> list[Trial]:
+    """The trials that meet all of `where` and differ from those of the group `key` at most in
+    settings that are `ignored`; they are left out, so that the trials are of one group.
+    """
+    (one,) = whole_trials(repository, Condition.equal("group", key), most=1)
+    # Texts are enough to look at few trials; a setting may be called like a column.
+    same = [Condition.equal("workload", one.workload.name)]
+    same += [
+        Condition.equal(name, each)
+        for name, each in one.configuration.items()
+        if isinstance(each, str) and name not in {*ignored, *COLUMNS}
+    ]
+    wanted = _stripped(one, ignored).group_key
+    found = (_stripped(trial, ignored) for trial in whole_trials(repository, *same, *where))
+    return [trial for trial in found if trial.group_key == wanted]
+
+
+def _stripped(trial: Trial, ignored: Collection[str]) -> Trial:
+    kept = {name: each for name, each in trial.configuration.items() if name not in ignored}
+    return replace(trial, configuration=kept)
 
 
 def newest_group_of_same_work(repository: TrialRepository, trial: Trial) -> str | None:

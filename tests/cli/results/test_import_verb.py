@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import json
 import sys
+import threading
+import tomllib
 from collections.abc import Callable
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -206,7 +211,7 @@ def test_columns_of_your_own_table_are_guessed_or_named(venturi: Venturi, tmp_pa
     status, stdout, _ = venturi("import", str(other), "--column", "elapsed_s=t")
     assert status == 0
     status, _, stderr = venturi("import", "scout", str(SCOUT), "--column", "elapsed_s=t")
-    assert (status, "--column belongs to the format table" in stderr) == (2, True)
+    assert (status, "--column and --mapping belong to the format table" in stderr) == (2, True)
 
 
 def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -> None:
@@ -217,3 +222,96 @@ def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -
     assert "0 added, 170 already here" in venturi("import", "published")[1]
     table = next((Path(starter.__file__).parent).glob("poggi*.csv"))
     assert "0 added, 8 already here" in venturi("import", "published", table)[1]
+
+
+TABLE = "name,time_s,disk\nsort,90,SSD\nscan,12,HDD\n"
+
+
+def test_standard_input(
+    venturi: Venturi, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    given(TABLE)
+    status, stdout, _ = venturi("import", "-")
+    assert (status, "standard input (table): 2 added" in stdout) == (0, True)
+    given("nothing of the kind")
+    status, _, stderr = venturi("import", "-")
+    assert status == 1
+    assert "standard input: rejected: [VEN-IMPORT-FORMAT] standard input has an unknown" in stderr
+    assert venturi("import", "-", "--watch")[0] == 2
+
+
+def test_a_file_behind_a_url(venturi: Venturi, settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(TABLE)
+    (tmp_path / "export").write_text(TABLE)
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            status, stdout, _ = venturi("import", f"{url}/own.csv")
+            assert (status, f"{url}/own.csv (table): 2 added" in stdout) == (0, True)
+            status, stdout, _ = venturi("import", "table", f"{url}/export?kind=csv")
+            assert (status, "2 already here" in stdout) == (0, True)
+            status, _, stderr = venturi("import", f"{url}/missing.csv")
+            assert status != 0
+            assert "VEN-INGEST-SERVER" in stderr
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_mapping_file_keeps_the_columns(venturi: Venturi, tmp_path: Path) -> None:
+    one, two, mapping = tmp_path / "one.csv", tmp_path / "two.csv", tmp_path / "columns.toml"
+    one.write_text("test,took,disk\nsort,90,SSD\n")
+    two.write_text("test,took,disk\nsort,80,SSD\n")
+    words = ("--column", "elapsed_s=took:ms", "--mapping", mapping)
+    status, _, stderr = venturi("import", one, *words)
+    assert (status, f"the columns are in {mapping}" in stderr) == (0, True)
+    assert tomllib.loads(mapping.read_text())["columns"] == {
+        "workload": "test",
+        "elapsed_s": "took:ms",
+    }
+    assert venturi("import", two, "--mapping", mapping)[0] == 0
+    status, stdout, _ = venturi("ls", "--json")
+    assert sorted(each["elapsed_s"] for each in json.loads(stdout)["data"]) == [0.08, 0.09]
+    mapping.write_text("[columns]\nelapsed_s = 5\n")
+    status, _, stderr = venturi("import", two, "--mapping", mapping)
+    assert status != 0
+    assert "columns.elapsed_s is not a text" in stderr
+
+
+def test_ignored_settings_join_groups(venturi: Venturi, tmp_path: Path) -> None:
+    """A path with the number of a process makes each trial a group of its own."""
+    rows = [
+        f"sort,{disk},/tmp/{disk}-{number},{seconds + number},{number}"
+        for disk, seconds in (("SSD", 90), ("HDD", 300))
+        for number in range(5)
+    ]
+    table = tmp_path / "own.csv"
+    table.write_text("\n".join(["workload,disk,folder,elapsed_s,repetition", *rows]))
+    assert venturi("import", "table", table)[0] == 0
+    _, stdout, _ = venturi("ls", "--json", "--where", "disk=SSD")
+    ssd = json.loads(stdout)["data"][0]["id"]
+    _, stdout, _ = venturi("ls", "--json", "--where", "disk=HDD")
+    hdd = json.loads(stdout)["data"][0]["id"]
+
+    def compared(*words: str) -> tuple[int, list[int], str]:
+        status, stdout, _ = venturi("compare", ssd, hdd, "--json", *words)
+        groups = json.loads(stdout)["data"]["groups"]
+        verdict = groups[1]["against_first"]["outcome"]
+        return status, [len(each["values"]) for each in groups], verdict
+
+    assert compared() == (0, [1, 1], "cannot tell")
+    assert compared("--ignore", "folder") == (0, [5, 5], "higher")
+    status, _, stderr = venturi("compare", ssd, hdd, "--ignore", "folder", "--ignore", "disk")
+    assert (status != 0, "the same group" in stderr) == (True, True)
+    status, _, stderr = venturi("compare", ssd, hdd, "--ignore", "foldr")
+    assert (status != 0, "folder" in stderr) == (True, True)
+    _, stdout, _ = venturi("rank", "--by", "disk", "--json")
+    assert "cannot tell" in json.loads(stdout)["data"]["verdict"]
+    _, stdout, _ = venturi("rank", "--by", "disk", "--ignore", "folder", "--json")
+    assert "SSD is fastest" in json.loads(stdout)["data"]["verdict"]

@@ -103,7 +103,7 @@ def test_what_to_leave_out_can_be_typed(tmp_path: Path) -> None:
     assert "instance_type" in verdict
     assert "--" not in verdict
     options = following.removeprefix("Next: ").split()
-    assert options == ["--leave-out", "instance_type"]
+    assert options == ["--ignore", "instance_type"]
     assert "20.0 s" in printed("scaling", *words, *options)
 
 

@@ -238,8 +238,8 @@ MESSAGES = [
     ),
     (
         "spark-3-parquet-type",
-        "org.apache.spark.sql.execution.QueryExecutionException: Parquet column cannot be converted "
-        "in file s3a://b/t/part-0.parquet. Column: [id], Expected: bigint, Found: INT32",
+        "org.apache.spark.sql.execution.QueryExecutionException: Parquet column cannot be "
+        "converted in file s3a://b/t/part-0.parquet. Column: [id], Expected: bigint, Found: INT32",
         "input-schema",
     ),
     (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import EXCESS, json_option, print_json, where_option
+from venturi.cli.options import EXCESS, ignore_option, json_option, print_json, where_option
 from venturi.cli.results.gate import GateOptions, gate_options, run_gate
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import ExitCode
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     "Restrict each group to trials with this value of a column or configuration key, such as "
     "experiment=plan-...."
 )
+@ignore_option("Ignore differences in this setting: groups that differ in it alone are one.")
 @click.option(
     "--fail-if-slower",
     "limit",
@@ -66,6 +67,7 @@ def command(
     groups: tuple[str, ...],
     metric: str,
     where: tuple[str, ...],
+    ignored: tuple[str, ...],
     limit: float | None,
     fail_if_unsure: bool,
     why: bool,
@@ -93,7 +95,7 @@ def command(
     With --why, give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
     answer says so and doesn't compare times.
     """
-    from venturi.record.query.checks import conditions_for
+    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.results.compare.regression import Slowdown, decide
     from venturi.results.compare.repeat_groups import compare_groups
 
@@ -107,8 +109,10 @@ def command(
     if not groups or any(chosen.values()):
         raise click.UsageError("name two groups or trials, or a --baseline to compare with")
     if why:
-        if limit is not None or where or len(groups) != 2:
-            raise click.UsageError("--why needs two trials, and no --fail-if-slower or --where")
+        if limit is not None or where or ignored or len(groups) != 2:
+            raise click.UsageError(
+                "--why needs two trials, and no --fail-if-slower, --where or --ignore"
+            )
         _print_job_difference(groups, html, as_json=as_json)
         return ExitCode.OK
     if html is not None:
@@ -118,7 +122,8 @@ def command(
 
     with open_repository() as repository:
         only = conditions_for(repository, where)
-        trials = [group_of(repository, name, *only) for name in groups]
+        ignored = require_keys(repository, ignored)
+        trials = [group_of(repository, name, *only, ignored=ignored) for name in groups]
     comparison = compare_groups(trials, metric)
     decisions = decide(comparison, limit) if limit is not None else ()
     if as_json:
@@ -167,7 +172,13 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         short = [short_id(repository, trial.id) for trial in trials] if is_first_screen() else []
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
-    found = difference(one, other, [trial.state for trial in trials])
+    diagnoses = diagnose(*one), diagnose(*other)
+    found = difference(
+        one,
+        other,
+        [trial.state for trial in trials],
+        (diagnoses[0].findings, diagnoses[1].findings),
+    )
     if as_json:
         print_json(found)
         return
@@ -177,16 +188,19 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         step = "change one setting back and run again; all details" if chosen else "details"
         next_step(step, f"venturi compare --why {' '.join(short)} --all")
         return
-    show(*parts(found, [diagnose(*each) for each in (one, other)]))
+    show(*parts(found, diagnoses))
 
 
-def group_of(repository: TrialRepository, name: str, *where: Condition) -> Sequence[Trial]:
+def group_of(
+    repository: TrialRepository, name: str, *where: Condition, ignored: Collection[str] = ()
+) -> Sequence[Trial]:
     """The trials to compare: those of the group `name`, else of the group of the trial `name`, that
-    meet all of `where` and that no exclusion leaves out.
+    meet all of `where` and that no exclusion leaves out. Groups that differ only in settings that
+    are `ignored` are one.
     """
     from venturi.record.repeat_group import repeat_group
 
-    found = repeat_group(repository, name, *where)
+    found = repeat_group(repository, name, *where, ignored=ignored)
     if found.left_out:
         click.echo(f"{name}: left out by exclusions: {count_of(found.left_out, 'trial')}", err=True)
     return found.trials

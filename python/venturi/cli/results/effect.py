@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import replace
 from itertools import chain
@@ -12,7 +13,7 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import json_option, print_json, where_option
+from venturi.cli.options import ignore_option, json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, joined, percent
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, shorten_to, table
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from venturi.core.statistics.stats import Interval
-    from venturi.results.effects.effect import Effect, Effects, PartEffect
+    from venturi.results.effects.effect import Effect, Effects, NumericCurve, PartEffect
 
 PARTS_SHOWN = 10
 PARTS_NAMED = 5
@@ -38,12 +39,7 @@ _FIRST_VALUES = 6
     "frequent.",
 )
 @where_option()
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="KEY",
-    help="Ignore differences in KEY when matching trials; repeatable.",
-)
+@ignore_option("Ignore differences in this key when trials are matched.")
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
@@ -62,7 +58,7 @@ def command(
     keys: tuple[str, ...],
     baseline: str | None,
     where: tuple[str, ...],
-    ignore: tuple[str, ...],
+    ignored: tuple[str, ...],
     level: float,
     crude: bool,
     as_json: bool,
@@ -85,12 +81,12 @@ def command(
 
     with open_repository() as repository:
         query = Query(conditions_for(repository, where))
-        answer = effects(repository, query, Question(keys, baseline, ignore, level, crude))
+        answer = effects(repository, query, Question(keys, baseline, ignored, level, crude))
         say_left_out(repository, query)
         if html is not None:
             named: list[tuple[str, object]] = [("key", key) for key in keys]
             named += [("where", text) for text in where]
-            named += [("ignore", key) for key in ignore]
+            named += [("ignore", key) for key in ignored]
             if baseline is not None:
                 named.append(("baseline", baseline))
             named += [("level", level), ("crude", str(crude).lower())]
@@ -110,6 +106,12 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
         return
     one = answer.effects[answer.main]
     words, command = _next_command(answer, one, where)
+    if answer.curve is not None:
+        show("", f"By {answer.curve.key}, where nothing else differs:", _curve(answer.curve))
+        if is_first_screen():
+            show("", *_part_lines(answer, one))
+            next_step(words, command)
+            return
     next_step(words, command)
     if not is_first_screen():
         show(f"Next: {words}: {command}" if command else f"Next: {words}.")
@@ -139,6 +141,26 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
+
+
+def _curve(curve: NumericCurve) -> Table:
+    """Return the values of a numeric key in order; on a first screen, those that are the best."""
+    made = table(curve.key, "time ratio", "interval", "settings", "trials", "standing", left=1)
+    shown = list(curve.values)
+    if is_first_screen() and len(shown) > _FIRST_VALUES:
+        shown = sorted(shown, key=lambda each: each.ratio or math.inf)[:_FIRST_VALUES]
+        shown = sorted(shown, key=lambda each: each.value)
+        made.notes.append(("time ratio", f"the best {len(shown)} of {len(curve.values)} values"))
+    for each in shown:
+        made.add(
+            f"{each.value:g}",
+            _ratio(each.ratio),
+            _interval(each.interval) or ("reference" if each.ratio == 1 else ""),
+            "" if each.settings is None else f"{each.settings:,}",
+            f"{each.n:,}",
+            each.standing,
+        )
+    return made
 
 
 def _fitted(before: str, names: Sequence[str]) -> str:

@@ -10,7 +10,9 @@ from click.shell_completion import CompletionItem
 
 from venturi.cli.options import DURATION, json_option, label_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
-from venturi.cli.results.import_messages import fields_of
+from venturi.cli.results.import_messages import FileOutcome, fields_of
+from venturi.cli.results.import_sources import STDIN, fetched, is_file_url
+from venturi.cli.results.mapping_file import mapping_text, read_mapping
 from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
@@ -30,9 +32,10 @@ Folders are searched at any depth, and so are zip and tar files, such as the zip
 history server gives. Files of no known format in them are skipped. Logs may be rolling
 (eventlog_v2_*), and all files compressed (lz4, zstd, snappy, lzf, gzip, bzip2, xz). A MapReduce
 history is read with the configuration (JOBID_conf.xml) next to it. A URL is a Spark history server
-(http://HOST:18080) or a folder in object storage (s3://BUCKET/FOLDER, with `pip install
-'venturi[s3]'`); all finished applications there are imported. Each application becomes a trial;
-`venturi show` reports where its time went.
+(http://HOST:18080), a folder in object storage (s3://BUCKET/FOLDER, with `pip install
+'venturi[s3]'`) or a file (https://HOST/results.csv). Venturi imports all finished applications of
+a server or folder. Each application becomes a trial; `venturi show` reports where its time went.
+`-` reads standard input.
 
 Existing trials are left unchanged, except by logs: a log that has more than the stored one of its
 application, or that this version reads better, updates the trial in place. One that has less or
@@ -44,10 +47,11 @@ truncated log adds what it holds. A rejected file does not stop the others. The 
 a file or a trial in an archive was rejected, if a log contradicts the stored one, or if a file
 holds no trial.
 
-In your own table of trials, columns are guessed by their names. If a guess is wrong, or a time or
-size has no unit, name the column with --column: elapsed_s, workload, engine, engine_version, nodes,
-instance_type, input_bytes, input_records, repetition, started_at, state, exit_code, or any key of
-the configuration. Other columns become configuration keys.
+In your own table of trials (CSV, JSON or Parquet), columns are guessed by their names. If a guess
+is wrong, or a time or size has no unit, name the column with --column: elapsed_s, workload, engine,
+engine_version, nodes, instance_type, input_bytes, input_records, repetition, started_at, state,
+exit_code, or any key of the configuration. Other columns become configuration keys. With --mapping,
+a file keeps the columns for the next table.
 
 With --watch, folders and URLs are checked again and again until you interrupt it. Running
 applications in folders are updated, those of URLs are imported as they finish. The next start
@@ -67,8 +71,10 @@ def _what(
     if not sources and words[0] != STARTER:
         raise click.BadParameter(f"name a file to import as {words[0]}")
     files = _files(sources)
-    if len(files) < len(sources) and format_ not in {None, SERVED}:
-        raise click.BadParameter(f"only logs of {SERVED.name} are read from a URL")
+    results = format_ not in {None, SERVED}
+    for url in filter(is_url, sources):
+        if results and not is_file_url(url, format_given=True):
+            raise click.BadParameter(f"only logs of {SERVED.name} are read from {url}")
     hint = (
         ""
         if given or not files
@@ -79,7 +85,7 @@ def _what(
 
 
 def _files(sources: tuple[str, ...]) -> list[Path]:
-    return [Path(each) for each in sources if not is_url(each)]
+    return [Path(each) for each in sources if each != STDIN and not is_url(each)]
 
 
 def _complete(
@@ -97,7 +103,7 @@ def _complete(
     "what",
     nargs=-1,
     required=True,
-    metavar="[FORMAT|auto] [FILE|DIR|URL]...",
+    metavar="[FORMAT|auto] [FILE|DIR|URL|-]...",
     callback=_what,
     shell_complete=_complete,
 )
@@ -108,6 +114,12 @@ def _complete(
     multiple=True,
     help="For your own table: the column that gives a field, such as elapsed_s=seconds or "
     "input_bytes=input_gb:GB; repeatable.",
+)
+@click.option(
+    "--mapping",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="For your own table: read its columns from FILE, or write them there if it is new.",
 )
 @label_option
 @click.option("--watch", is_flag=True, help="Keep importing; update running applications.")
@@ -124,38 +136,58 @@ def _complete(
 def command(
     what: tuple[Format | None, tuple[str, ...]],
     columns: tuple[str, ...],
+    mapping: Path | None,
     every_s: float,
     *,
     watch: bool,
     as_json: bool,
 ) -> int:
     format_, sources = what
-    if columns:
+    is_new = mapping is not None and not mapping.exists()
+    if mapping is not None and not is_new:
+        columns = (*read_mapping(mapping), *columns)
+    if columns or mapping:
         if format_ is not None and format_.name != OWN_TABLE:
-            raise click.UsageError(f"--column belongs to the format {OWN_TABLE}")
+            raise click.UsageError(f"--column and --mapping belong to the format {OWN_TABLE}")
         format_ = replace(FORMATS[OWN_TABLE], options=columns)
-    files, urls = _files(sources), [each for each in sources if is_url(each)]
+    files, others = _files(sources), [each for each in sources if each == STDIN or is_url(each)]
     if watch:
-        _check_watched(format_, files, as_json=as_json)
-    if watch or urls:
-        from venturi.cli.results.follow import follow, import_served
+        from venturi.cli.results.follow import follow
 
-    if watch:
+        _check_watched(format_, sources, as_json=as_json)
         follow(format_, sources, every_s)
-    outcomes, status = ([], ExitCode.OK) if urls and not files else import_all(format_, files)
-    for url in urls:
-        found, ended = import_served(url)
+    outcomes, status = ([], ExitCode.OK) if others and not files else import_all(format_, files)
+    for source in others:
+        found, ended = _import_other(format_, source)
         outcomes += found
         status = max(status, ended)
+    if mapping is not None and is_new and any(each.imported for each in outcomes):
+        mapping.write_text(mapping_text(columns, outcomes), "utf-8")
+        click.echo(f"the columns are in {mapping}: --mapping {mapping} reads them", err=True)
     if as_json:
         print_json([fields_of(each) for each in outcomes])
     return status
 
 
-def _check_watched(format_: Format | None, files: list[Path], *, as_json: bool) -> None:
+def _import_other(format_: Format | None, source: str) -> tuple[list[FileOutcome], ExitCode]:
+    """Import standard input, the file at a URL, or the logs of a server or store."""
+    results = format_ is not None and format_ != SERVED
+    if source == STDIN or is_file_url(source, format_given=results):
+        with fetched(source) as (path, name):
+            return import_all(format_, [path], name)
+    from venturi.cli.results.follow import import_served
+
+    return import_served(source)
+
+
+def _check_watched(format_: Format | None, sources: tuple[str, ...], *, as_json: bool) -> None:
     """Raise an error for --watch of something other than engines' logs."""
     if as_json:
         raise click.UsageError("--watch never ends, so it prints no --json")
-    found = [format_] if format_ else [recognise(each) for each in files if each.is_file()]
+    for each in sources:
+        if each == STDIN or is_file_url(each, format_given=False):
+            raise click.UsageError(f"--watch imports folders, servers and stores, not {each}")
+    files = [each for each in _files(sources) if each.is_file()]
+    found = [format_] if format_ else [recognise(each) for each in files]
     for other in (each for each in found if each.kind is not FormatKind.LOG):
         raise click.UsageError(f"--watch imports engines' logs, not {other.name}")

@@ -76,6 +76,8 @@ def import_all(
                 if not (watched and goes_on(outcome.imported)):
                     say_imported(repository, outcome, outcome.imported, brief=brief)
             elif outcome.error is not None:
+                if named is not None:
+                    outcome.error.message = outcome.error.message.replace(str(files[0]), named)
                 if len(files) == 1 and outcome.file == files[0] and len(outcomes) == 1:
                     raise outcome.error
                 refused += 1

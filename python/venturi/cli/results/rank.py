@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import json_option, print_json, where_option
+from venturi.cli.options import ignore_option, json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_whole, warn
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import format_duration
@@ -40,6 +40,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     help="Group by this column or configuration key; repeatable.",
 )
 @where_option()
+@ignore_option("Ignore differences in this key when groups are matched.")
 @click.option(
     "--objective",
     type=click.Choice(tuple(OBJECTIVES)),
@@ -80,6 +81,7 @@ def command(
     *,
     keys: tuple[str, ...],
     where: tuple[str, ...],
+    ignored: tuple[str, ...],
     objective: str,
     usd_per_hour: float | None,
     usd_per_node_hour: float | None,
@@ -130,7 +132,8 @@ def command(
         check_settings(keys, "by", BELONGING)
         query = Query(conditions_for(repository, where))
         added = recorded_prices(repository, added)
-        trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
+        ignored = require_keys(repository, ignored)
+        trials = counted(repository, query, (*keys, *(key for key, _, _ in added)), ignored)
         say_left_out(repository, query)
         prices: Prices | RecordedPrices | None = None
         if price is not None:
@@ -308,7 +311,9 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
 
     shown = each.places[: _FIRST_GROUPS if is_first_screen() else None]
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
-    median = "median time, cost" if priced else "median time"
+    # Medians count all trials, so they may contradict the ranks. The first screen has only costs.
+    brief = is_first_screen()
+    median = ("median cost" if brief else "median time, cost") if priced else "median time"
     alone = sum(place.standing in {Rank.BEST, Rank.TIED} for place in each.places) == 1
     rows = []
     for place in shown:
@@ -316,25 +321,27 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
         cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
         is_reference = place.key == each.reference
         within = "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}"
-        rows.append(
-            {
-                "#": _text(place.rank),
-                "group": ranked.names[place.key],
-                "trials": f"{place.n:,}",
-                "settings": "—" if is_reference else str(place.strata),
-                "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
-                "interval": "reference" if is_reference else within,
-                median: format_duration(medians.elapsed_s) + cost,
-                "standing": _standing(place, alone=alone),
-            }
-        )
+        row = {
+            "#": _text(place.rank),
+            "group": ranked.names[place.key],
+            "trials": f"{place.n:,}",
+            "settings": "—" if is_reference else str(place.strata),
+            "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
+            "interval": "reference" if is_reference else within,
+            median: cost.removeprefix(", ") if brief else format_duration(medians.elapsed_s) + cost,
+            "standing": _standing(place, alone=alone),
+        }
+        if brief and not priced:
+            del row[median]
+        rows.append(row)
     made = table_of(
         rows,
         left=2,
         prose=("group", median, "standing"),
-        spare=("trials",) if priced else (median, "trials"),
+        spare=("trials",) if priced or brief else (median, "trials"),
     )
-    made.notes.append((median, f"{median}: of all trials of a group, matched or not"))
+    if priced or not brief:
+        made.notes.append((median, f"{median}: of all trials of a group, matched or not"))
     compared = round(alpha / each.each_alpha)
     show(
         "",

@@ -10,7 +10,7 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json, where_option
+from venturi.cli.options import ignore_option, json_option, print_json, where_option
 from venturi.cli.screen import details_option, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
@@ -34,12 +34,7 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Estimate the time at this KEY, at most twice the largest measured one.",
 )
-@click.option(
-    "--leave-out",
-    multiple=True,
-    metavar="KEY",
-    help="Ignore differences in this key within a curve; the answer notes it.",
-)
+@ignore_option("Ignore differences in this key within a curve; the answer notes it.")
 @click.option(
     "--skip",
     type=click.IntRange(0),
@@ -56,7 +51,7 @@ def command(
     by: tuple[str, ...],
     where: tuple[str, ...],
     to: float | None,
-    leave_out: tuple[str, ...],
+    ignored: tuple[str, ...],
     skip: int,
     html: PageFile | None,
     as_json: bool,
@@ -81,7 +76,7 @@ def command(
             selection,
             x=x,
             by=list(require_keys(repository, by)) or None,
-            leave_out=list(leave_out) or None,
+            leave_out=list(ignored) or None,
             skip=skip,
             to=to,
         )
@@ -90,7 +85,7 @@ def command(
                 ("x", x),
                 *(("by", key) for key in by),
                 *(("where", text) for text in where),
-                *(("leave_out", key) for key in leave_out),
+                *(("leave_out", key) for key in ignored),
             ]
             asked += [("to", str(to))] if to is not None else []
             asked += [("skip", str(skip))] if skip else []
@@ -105,7 +100,7 @@ def command(
 def _print(found: Scaling) -> None:
     show(Paragraph(found.verdict, "bold"))
     if found.leave_out:
-        show("Next: " + " ".join(f"--leave-out {shlex.quote(key)}" for key in found.leave_out))
+        show("Next: " + " ".join(f"--ignore {shlex.quote(key)}" for key in found.leave_out))
     if not found.groups:
         return
     if len(found.groups) > 1:

@@ -10,7 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_TABLES = ("hosts.toml", "stores.toml", "programs.toml", "exits.toml")  # the order in which they are tried
+_TABLES = (
+    "hosts.toml",
+    "stores.toml",
+    "programs.toml",
+    "exits.toml",
+)  # the order in which they are tried
 _MESSAGE_CHARACTERS = 20_000  # of a stack trace; its cause is near its beginning
 # "exited with code 137", "Exit status: 143", "exitCode: -104", "Exit code is 143"
 _EXIT = (

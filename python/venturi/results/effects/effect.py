@@ -154,13 +154,38 @@ class ValueCount:
 
 
 @dataclass(frozen=True, slots=True)
+class CurveValue:
+    """A value of a numeric key with `n` trials.
+
+    `ratio` is of their time to that of the reference over so many matched `settings`. Without
+    matching, there are no `settings`, and the ratio is to the fastest value.
+    """
+
+    value: float
+    n: int
+    settings: int | None
+    ratio: float | None
+    interval: Interval | None
+    standing: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumericCurve:
+    """The values of a numeric key in order, and which are statistically best, in a sentence."""
+
+    key: str
+    values: tuple[CurveValue, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Effects:
     """The effects of `keys`: of each of their values (or combinations) on the time.
 
     `main` is the index in `effects` of the effect that leads the verdict: the largest certain one,
     else the one with most strata, or None without any. `along` changes only together with the keys
     and is part of their effect. `ignored` was left out on request: trials match although they
-    differ in it. `explained` has the meaning of coded values.
+    differ in it. `explained` has the meaning of coded values. `curve` is that of one numeric key.
     """
 
     keys: tuple[str, ...]
@@ -176,3 +201,4 @@ class Effects:
     trials: int
     warnings: tuple[str, ...]
     explained: Mapping[str, str] = field(default_factory=dict)
+    curve: NumericCurve | None = None

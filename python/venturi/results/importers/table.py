@@ -1,5 +1,7 @@
 """Your own trials: any table with one trial a row; columns are guessed, or you name them.
 
+CSV is read here, JSON and Parquet by way of CSV (`table_files.py`).
+
 `venturi import FILE --column elapsed_s=seconds --column input_bytes=input_gb:GB`. Decisions:
 
 - `elapsed_s` is required. `FIELDS` lists the other fields; any other name is a key of the
@@ -63,13 +65,17 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.vocabulary import word_of
+from venturi.results.importers.table_files import as_csv
 
 FORMAT = Format(
     "table",
-    "your own table (CSV); --column FIELD=COLUMN where a guess is wrong",
+    "your own table: CSV, JSON or Parquet; see --column",
     pattern=r"(?i)(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
     r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])"
-    r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d",
+    r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d"
+    "|(?:\ufeff)?"
+    r"\s*[\[{](?s:.{0,20000}?)\"(?:(?:median|mean|avg|average|real|wall|total|exec|execution|run)"
+    r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])[^\"\n]{0,30}\"\s*:\s*[\d.]",
 )
 
 FIELDS = (
@@ -127,12 +133,14 @@ def read(
     file: BinaryIO, source: ImportSource, columns: Sequence[str] = ()
 ) -> Iterator[ImportedItem]:
     """Yield the trials of a table, with refused rows; `columns` are texts FIELD=COLUMN[:UNIT]."""
+    file, unreadable = as_csv(file, source)
+    yield from unreadable
     lines = file.read(_LOOKED_AT).decode("utf-8-sig", "replace").splitlines()[: STRAY + 1 + 100]
     file.seek(0)
     named = _mapping(columns, source)
     guessed = {
         name: each
-        for name, each in _guessed(lines[: STRAY + 1]).items()
+        for name, each in _guessed(lines[: STRAY + 1], named).items()
         if name not in named and each not in named.values()
     }
     given = guessed | named
@@ -205,8 +213,13 @@ _ALSO = {
 """Further words for fields in tables."""
 
 
-def _guessed(lines: Sequence[str]) -> dict[str, tuple[str, float | None]]:
-    """The column of each field by its name, from the first of `lines` with a column of the time."""
+def _guessed(
+    lines: Sequence[str], named: Mapping[str, tuple[str, float | None]]
+) -> dict[str, tuple[str, float | None]]:
+    """The column of each field by its name, from the first of `lines` with a column of the time, by
+    its name or because it is `named`.
+    """
+    time = named.get("elapsed_s", ("", None))[0]
     for line in lines:
         delimiter = max(_DELIMITERS, key=line.count)
         header = [each.strip() for each in next(csv.reader([line], delimiter=delimiter), [])]
@@ -215,7 +228,7 @@ def _guessed(lines: Sequence[str]) -> dict[str, tuple[str, float | None]]:
             name = _field(column)
             if name is not None and name not in found and header.count(column) == 1:
                 found[name] = (column, None)
-        if "elapsed_s" in found:
+        if "elapsed_s" in found or (time and time in header):
             return found
     return {}
 

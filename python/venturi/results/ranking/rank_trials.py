@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -25,7 +25,7 @@ from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
-from venturi.record.query.trial_columns import column_for, trial_columns
+from venturi.record.query.trial_columns import TrialColumns, column_for, trial_columns
 from venturi.record.store.repository import TrialRepository
 from venturi.record.vocabulary import DISK_LAYOUTS, disks_of
 from venturi.results.compare.groups import Group, Key
@@ -156,10 +156,23 @@ class TrialRanking:
         )
 
 
-def counted(repository: TrialRepository, query: Query, keys: Sequence[str]) -> SucceededTrials:
-    """The trials of `query` that count, with every key by which any differ, and `keys`."""
-    found = trial_columns(repository, query)
-    columns = dict(found.columns)
+def counted(
+    repository: TrialRepository, query: Query, keys: Sequence[str], ignored: Collection[str] = ()
+) -> SucceededTrials:
+    """The trials of `query` that count, with `keys` and every key by which any differ, except for
+    those that are `ignored`.
+    """
+    return counted_of(repository, trial_columns(repository, query), keys, ignored)
+
+
+def counted_of(
+    repository: TrialRepository,
+    found: TrialColumns,
+    keys: Sequence[str],
+    ignored: Collection[str] = (),
+) -> SucceededTrials:
+    """As `counted`, of the trials in `found`."""
+    columns = {key: column for key, column in found.columns.items() if key not in ignored}
     for key in (*keys, "hosts", "workload"):
         columns[key] = column_for(repository, found, key)
     if found.constant.get(PRINTED) is not None:

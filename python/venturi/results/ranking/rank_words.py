@@ -89,7 +89,11 @@ def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) ->
     if not best:
         return f"{where}: cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
     few = "too few matched settings to tell"
-    return f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
+    said = f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
+    once = sum(place.strata == 1 and place.key != each.reference for place in each.places)
+    if once and len(each.places) > 2:
+        said += f"; {once} {'was' if once == 1 else 'were'} compared in only one setting"
+    return said
 
 
 def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:

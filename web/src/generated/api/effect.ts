@@ -16,6 +16,14 @@ export interface CrudeRatio {
   median_s: number;
   baseline_median_s: number;
 }
+export interface CurveValue {
+  value: number;
+  n: number;
+  settings: number | null;
+  ratio: number | null;
+  interval: Interval | null;
+  standing: string;
+}
 export interface Effect {
   value: (string | number | boolean | null)[];
   baseline: (string | number | boolean | null)[];
@@ -103,9 +111,15 @@ export interface Effects {
   explained: {
     [k: string]: string;
   };
+  curve: NumericCurve | null;
 }
 export interface ValueCount {
   value: (string | number | boolean | null)[];
   n: number;
   failed: number;
+}
+export interface NumericCurve {
+  key: string;
+  values: CurveValue[];
+  sentence: string;
 }

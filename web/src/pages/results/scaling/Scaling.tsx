@@ -179,7 +179,7 @@ function LeaveOut({ keys }: { keys: readonly string[] }) {
   );
 }
 
-const OPTIONS = { by: "--by", leave_out: "--leave-out", skip: "--skip", to: "--to" };
+const OPTIONS = { by: "--by", leave_out: "--ignore", skip: "--skip", to: "--to" };
 
 export default function Scaling() {
   const [search] = useSearch();
