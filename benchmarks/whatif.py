@@ -3,9 +3,9 @@
 `measure` runs workloads on Spark with several numbers of slots and sizes of data. `evaluate` takes
 all pairs of trials of one workload in the repository, predicts each from the other, and prints the
 errors next to those of the simpler predictions. A pair counts for the one kind of change that it
-has; pairs with several are shown as such. Trials that others disturbed are left out, unless
---disturbed is given. `--write` updates the table of errors that intervals rest on, from undisturbed
-trials only.
+has; pairs with several, or beyond the range that the model claims, are shown as such. Trials that
+others disturbed are left out, unless --disturbed is given. `--write` updates the table of errors
+that intervals rest on, from undisturbed trials only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from venturi.record.trial import DISTURBED, State
 
 TABLE = Path(venturi.jobs.whatif.__file__).with_name("calibration.toml")
 WORKLOADS = ("sql-analysis", "terasort", "wordcount")
-_SEVERAL = "several"
+_SEVERAL, _EXTRAPOLATED = "several", "extrapolated"
 
 
 @click.group()
@@ -44,20 +44,22 @@ def main() -> None:
 @main.command()
 @click.option("--workload", "workloads", multiple=True, default=WORKLOADS, show_default=True)
 @click.option("--slots", multiple=True, type=int, default=(1, 2), show_default=True)
-@click.option("--scale", "scales", multiple=True, default=("tiny", "small"), show_default=True)
+@click.option(
+    "--bytes", "sizes", multiple=True, default=("100MB", "200MB", "400MB"), show_default=True
+)
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--dir", "folder", type=click.Path(path_type=Path), default=Path(), help="For data.")
 def measure(
     workloads: Sequence[str],
     slots: Sequence[int],
-    scales: Sequence[str],
+    sizes: Sequence[str],
     repeats: int,
     folder: Path,
 ) -> None:
-    """Run each workload with each number of slots and each scale, into VENTURI_HOME."""
-    for _, workload, count, scale in product(range(repeats), workloads, slots, scales):
+    """Run each workload with each number of slots and size of input, into VENTURI_HOME."""
+    for _, workload, count, size in product(range(repeats), workloads, slots, sizes):
         command = [*(sys.executable, "-m", "venturi", "run", workload), "--engine", "spark"]
-        command += ["--threads", str(count), "--scale", scale, "--memory", "1GiB"]
+        command += ["--threads", str(count), "--bytes", size, "--memory", "1GiB"]
         command += ["--repeat", "1", "--warm-up", "0", "--dir", str(folder), "-q"]
         subprocess.run(command, check=False)  # a failed trial is recorded as such
 
@@ -76,6 +78,8 @@ def evaluate(*, disturbed: bool, write: bool) -> None:
     click.echo("|---|---|--:|--:|--:|" + "--:|" * len(BASELINES))
     for workload, pair in _pairs(disturbed):
         kind = pair.changed[0] if len(pair.changed) == 1 else _SEVERAL
+        if pair.predicted.extrapolated:
+            kind = _EXTRAPOLATED
         found.setdefault(kind, []).append(pair)
         others = " | ".join(f"{pair.baseline_errors[name]:+.0%}" for name in BASELINES)
         click.echo(
@@ -134,7 +138,7 @@ def conformal(residuals: Sequence[float], judged: float) -> float:
 def _written(text: str, found: Mapping[str, Sequence[ValidationPair]]) -> str:
     """The table with the errors of the kinds in `found`; its comments and other kinds stay."""
     for kind, pairs in found.items():
-        if kind == _SEVERAL:
+        if kind in (_SEVERAL, _EXTRAPOLATED):
             continue
         residuals = [abs(math.log1p(pair.error)) for pair in pairs]
         error = conformal(residuals, calibration()[kind].error)
