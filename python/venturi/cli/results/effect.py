@@ -28,6 +28,7 @@ PARTS_SHOWN = 10
 PARTS_NAMED = 5
 CONFOUNDERS_SHOWN = 6
 _FIRST_VALUES = 6
+_FIRST_CURVE = 12
 
 
 @click.command()
@@ -109,7 +110,6 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     if answer.curve is not None:
         show("", f"By {answer.curve.key}, where nothing else differs:", _curve(answer.curve))
         if is_first_screen():
-            show("", *_part_lines(answer, one))
             next_step(words, command)
             return
     next_step(words, command)
@@ -145,11 +145,14 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
 
 def _curve(curve: NumericCurve) -> Table:
     """Return the values of a numeric key in order; on a first screen, those that are the best."""
+    from venturi.results.ranking.ranking import Rank
+
     made = table(curve.key, "time ratio", "interval", "settings", "trials", "standing", left=1)
     shown = list(curve.values)
-    if is_first_screen() and len(shown) > _FIRST_VALUES:
-        shown = sorted(shown, key=lambda each: each.ratio or math.inf)[:_FIRST_VALUES]
-        shown = sorted(shown, key=lambda each: each.value)
+    if is_first_screen() and len(shown) > _FIRST_CURVE:
+        order = [Rank.BEST, Rank.TIED, Rank.WORSE, Rank.CANNOT_TELL]
+        shown.sort(key=lambda each: (order.index(Rank(each.standing)), each.ratio or math.inf))
+        shown = sorted(shown[:_FIRST_CURVE], key=lambda each: each.value)
         made.notes.append(("time ratio", f"the best {len(shown)} of {len(curve.values)} values"))
     for each in shown:
         made.add(
@@ -158,7 +161,7 @@ def _curve(curve: NumericCurve) -> Table:
             _interval(each.interval) or ("reference" if each.ratio == 1 else ""),
             "" if each.settings is None else f"{each.settings:,}",
             f"{each.n:,}",
-            each.standing,
+            "tied" if each.standing == Rank.TIED else each.standing,
         )
     return made
 

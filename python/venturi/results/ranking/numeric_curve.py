@@ -104,10 +104,10 @@ def _sentence(key: str, values: Sequence[CurveValue]) -> str:
     fastest = min(best, key=lambda each: each.ratio or 1.0).value
     said = f"{key} {fastest:g} is fastest"
     if len(tied) > 1:
-        between = [each for each in values if tied[0] <= each.value <= tied[-1]]
-        gap = any(each.standing == Rank.WORSE for each in between)
-        which = joined([f"{each:g}" for each in tied]) if gap else f"{tied[0]:g} to {tied[-1]:g}"
-        said = f"{said}; {which} tie"
+        worse = [each.value for each in values if each.standing == Rank.WORSE]
+        inside = [f"{each:g}" for each in worse if tied[0] < each < tied[-1]]
+        said += f"; {tied[0]:g} to {tied[-1]:g} tie"
+        said += f", except {joined(inside)}" if inside else ""
     if unknown:
         said += f"; {len(unknown)} of {len(values)} values have too little data"
     return said
