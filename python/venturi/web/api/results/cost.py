@@ -191,18 +191,18 @@ def like_with_like(
         groups=tuple(named),
         warnings=(*found.warnings, *answer.warnings),
     )
-    cheapest = ""
+    first, *others = sentences(found)
     if charged is not None and objective == "time":
         by_cost = rank_trials(trials, keys, model.Objective.COST, charged, crude=crude)
-        cheapest = f" By cost: {sentences(by_cost)[0]}."
+        others.insert(0, f"By cost: {sentences(by_cost)[0]}")
     if found.alike is None:
-        told = answer.verdict + "".join(f" {each}." for each in sentences(found)[1:])
+        told = answer.verdict + "".join(f" {each}." for each in others)
         if found.basis == "crude":
             told = f"Crude (confounded): {told}"
-        return replace(answer, verdict=told + cheapest)
+        return replace(answer, verdict=told)
     front = None if charged is None else frontier(trials, keys, charged, found)
     groups = _matched(answer.groups, found.alike, front)
-    return replace(answer, groups=groups, verdict=". ".join(sentences(found)) + "." + cheapest)
+    return replace(answer, groups=groups, verdict=". ".join([first, *others]) + ".")
 
 
 def _unranked(group: RankedGroup, reason: str) -> RankedGroup:
