@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import (
+    about_cost,
     decimal_size,
     format_core_time,
+    format_cost,
     parse_bytes,
     parse_duration_s,
     size_text,
@@ -115,3 +117,23 @@ def test_a_size_is_shown_in_the_units_in_which_it_was_chosen(size: int, text: st
 )
 def test_core_time_is_shown_without_exponents(core_s: float, text: str) -> None:
     assert format_core_time(core_s) == text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [
+        (None, "—"),
+        (0.0, "$0.00"),
+        (0.00000421, "<$0.0001"),
+        (0.00041, "$0.0004"),
+        (0.00421, "$0.0042"),
+        (0.0421, "$0.042"),
+        (0.0996, "$0.10"),
+        (4.2, "$4.20"),
+        (1_234.5, "$1,234.50"),
+    ],
+)
+def test_a_cost_has_cents_or_more_digits(usd: float | None, text: str) -> None:
+    assert format_cost(usd) == text
+    if usd:
+        assert about_cost(usd) == ("under $0.0001" if usd < 5e-5 else f"about {text}")

@@ -306,6 +306,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-LIMITS-FORMAT": Code(
             _USAGE, "A file of operating limits or a price list has an invalid key or value."
         ),
+        "VEN-PRICE-FORMAT": Code(
+            _USAGE, "A price, or a file of prices, has an invalid key or value."
+        ),
+        "VEN-PRICE-UNKNOWN": Code(_USAGE, "No price is set for this."),
+        "VEN-PRICE-WRITE": Code(_ENVIRONMENT, "The file of prices cannot be written."),
         "VEN-JOB-FORMAT": Code(_USAGE, "A job file has an invalid field or value."),
         "VEN-ADVISE-NOWHERE": Code(
             _USAGE, "No machine in the catalog can run the job, or none by the deadline."

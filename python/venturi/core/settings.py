@@ -152,6 +152,11 @@ SETTINGS = (
         "TOML file of your limits for advice: provider, region, quotas, price list, discount.",
     ),
     Setting(
+        "VENTURI_PRICES",
+        "prices.toml in VENTURI_HOME, if it exists",
+        "TOML file of the prices for jobs that `venturi prices` sets; several users can share it.",
+    ),
+    Setting(
         "VENTURI_LOCK",
         "venturi-measuring.lock in the folder for temporary files",
         "Lock file that makes commands measure one at a time on this host.",
@@ -189,6 +194,7 @@ class Settings:
     agent: Path | None
     allow_debug: bool
     operating_limits: Path | None = None
+    job_prices: Path | None = None
     lock: Path = Path()
     ssh: tuple[str, ...] = ("ssh",)
     stall_s: float | None = None
@@ -216,11 +222,10 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environ is None else environ
     agent = env.get("VENTURI_AGENT")
     home = Path(env.get("VENTURI_HOME") or "~/.local/share/venturi").expanduser()
-    operating_limits = Path(env.get("VENTURI_LIMITS") or home / "limits.toml").expanduser()
-    named = bool(env.get("VENTURI_LIMITS"))
     return Settings(
         home=home,
-        operating_limits=operating_limits if named or operating_limits.is_file() else None,
+        operating_limits=_file(env, "VENTURI_LIMITS", home / "limits.toml"),
+        job_prices=_file(env, "VENTURI_PRICES", home / "prices.toml"),
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=_flag(env, "VENTURI_ALLOW_DEBUG"),
@@ -250,6 +255,13 @@ def temporary_folder(environ: Mapping[str, str]) -> Path:
         if name and os.access(name, os.W_OK | os.X_OK) and Path(name).is_dir():
             return Path(name).absolute()
     return Path.cwd()
+
+
+def _file(env: Mapping[str, str], variable: str, default: Path) -> Path | None:
+    """The file that `variable` names; else the default one, if it exists."""
+    if named := env.get(variable):
+        return Path(named).expanduser()
+    return default if default.is_file() else None
 
 
 def _flag(env: Mapping[str, str], variable: str) -> bool:

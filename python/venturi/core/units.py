@@ -262,3 +262,18 @@ def format_core_time(core_s: float) -> str:
 def format_usd(value_usd: float | None) -> str:
     """`value_usd` to the cent: `$299.45`."""
     return "—" if value_usd is None else f"${value_usd:,.2f}"
+
+
+def format_cost(value_usd: float | None) -> str:
+    """The cost of one job: as `format_usd`, but below 10 cents with more digits: `$0.0042`."""
+    if value_usd is None or not 0 < value_usd < 0.0995:
+        return format_usd(value_usd)
+    if value_usd < 5e-5:
+        return "<$0.0001"
+    return f"${value_usd:.{3 if value_usd >= 0.00995 else 4}f}"
+
+
+def about_cost(value_usd: float) -> str:
+    """An estimate in a sentence: `about $4.20`, `under $0.0001`."""
+    text = format_cost(value_usd)
+    return f"under {text[1:]}" if text.startswith("<") else f"about {text}"
