@@ -34,7 +34,7 @@ ORDER: Mapping[str, tuple[str, ...]] = {
         "export",
     ),
     "jobs": ("import", "jobs", "show", "compare --why", "whatif", "advise tiers", "trace"),
-    "machines": ("advise hardware", "predict", "simulate", "catalog"),
+    "machines": ("advise hardware", "predict", "simulate", "catalog", "prices"),
     "share": ("serve", "report", "push", "token", "backup", "restore", "repository", "remove"),
 }
 _DEFINED = re.compile(r"^(?:def command\(|command\s*=)", re.MULTILINE)

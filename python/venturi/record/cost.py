@@ -13,10 +13,11 @@ COST_USD = "cost_usd"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A trial's cost in words; None with a reason."""
+    """A trial's cost in words; None with a reason. `basis` is the user's price, if it was used."""
 
     text: str | None
     missing_reason: str | None
+    basis: str | None = None
 
 
 def recorded_cost(trial: Trial) -> Cost | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from venturi.core.units import format_duration
+from venturi.core.units import about_cost, format_cost, format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import OF_THE_LOG, Diagnosis, Finding
 from venturi.jobs.failures.meanings import FailureMeaning
@@ -16,6 +16,7 @@ from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
 from venturi.jobs.stages.stage import Analysis, WastedTime
 from venturi.jobs.stages.verdict import in_words
+from venturi.machines.cost.job_prices import JobCost
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options
@@ -38,9 +39,11 @@ def job_screen(
     account: JobAccount,
     analysis: Analysis,
     found: Diagnosis,
+    cost: JobCost,
+    *,
     lines_max: int = 22,
 ) -> list[Paragraph]:
-    """Return lines of 80 columns: headline, failure, findings, largest parts of the time.
+    """Return lines of 80 columns: headline, cost, failure, findings, largest parts of the time.
 
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
@@ -51,6 +54,7 @@ def job_screen(
     answer = [*_block(found.sentence, "", 2, "bold")] if explained else []
     lines = [
         Paragraph(headline(trial, account, analysis), "bold"),
+        *cost_line(cost, trial, found),
         *failure,
         *answer,
         Paragraph(""),
@@ -60,6 +64,18 @@ def job_screen(
         lines += [*findings, Paragraph("")]
     parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
     return [*lines, *_time(analysis, parts_max)]
+
+
+def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragraph]:
+    """Yield the cost with its basis, and that of the time that the first fix saves; if known."""
+    if cost.usd is None:
+        return
+    first = None if trial.state is State.FAILED else next(iter(found.findings), None)
+    saved = None if first is None else cost.of_saving(first.saving_s)
+    text = f"Cost: {format_cost(cost.usd)} ({cost.basis})"
+    worth = f"; fix 1 saves {about_cost(saved)}" if saved else ""
+    fits = len(text) + len(worth) <= SCREEN_WIDTH
+    yield Paragraph(shorten_to(text, SCREEN_WIDTH) + (worth if fits else ""))
 
 
 def failed_queries(account: JobAccount) -> list[str]:

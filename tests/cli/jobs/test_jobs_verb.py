@@ -64,7 +64,7 @@ def test_jobs_are_sorted_by_what_can_be_saved(fleet: Settings) -> None:
     for job in listed["jobs"]:
         assert (job["finding"] is None) == (job["finding_reason"] is not None)
         assert (job["saving_s"] is None) == (job["saving_reason"] is not None)
-        assert job["cost_reason"] == "no price is recorded with this run"
+        assert job["cost_reason"] == "no price is recorded with this run, and none is set"
         assert job["application"]
         assert job["elapsed_s"] > 0
 

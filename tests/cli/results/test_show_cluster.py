@@ -115,7 +115,9 @@ def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) ->
     assert "cost 0.01376 USD" in lines
     with TrialRepository.open(settings) as repository, client_of(repository) as client:
         seen = client.get(f"/api/trials/{trial.id}").json()["cost"]
-    assert seen == {"text": "0.01376 USD", "missing_reason": None}, "the page says the same"
+    assert seen == {"text": "0.01376 USD", "missing_reason": None, "basis": None}, (
+        "the page says the same"
+    )
 
 
 def test_a_cost_that_is_not_known_says_why(
@@ -131,7 +133,7 @@ def test_a_cost_that_is_not_known_says_why(
         repository.add_many([plain, trial])
         assert client.get("/api/trials/plain").json()["cost"] is None
         seen = client.get("/api/trials/trial").json()["cost"]
-    assert seen == {"text": None, "missing_reason": why}
+    assert seen == {"text": None, "missing_reason": why, "basis": None}
     shown = " ".join(venturi("show", "trial", home=settings.home).stdout.split())
     assert f"cost not known: {why}" in shown
     lines = venturi("show", "plain", home=settings.home).stdout.splitlines()

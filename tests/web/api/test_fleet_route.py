@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -54,6 +55,35 @@ def test_the_verb_gives_the_same_answer(
         for each in (*printed["jobs"], *served["jobs"]):
             each.pop("started_at")  # two spellings of UTC
         assert served == printed
+
+
+def test_prices_count_on_the_page_as_in_the_command(
+    client: httpx.Client,
+    repository: TrialRepository,
+    repository_settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own_samples.own_trial(repository)
+    url = repository_settings.database_url
+    at = {} if url is None else {"VENTURI_DATABASE_URL": url}
+    monkeypatch.setenv("VENTURI_PRICES", str(tmp_path / "prices.toml"))
+    costs = []
+    for price in ("1", "3"):
+        assert venturi("prices", "set", "core-hour", price, home=tmp_path).returncode == 0
+        (job,) = fleet(client)["jobs"]
+        assert job["price"] == "core-hour"
+        assert job["cost_basis"].startswith("core-hour price, ")
+        done = venturi("jobs", "--json", home=repository_settings.home, **at)
+        assert json.loads(done.stdout)["data"]["jobs"][0]["cost_usd"] == job["cost_usd"]
+        page = client.get(f"/api/trials/{job['id']}").json()
+        assert page["cost"]["basis"] == job["cost_basis"]
+        costs.append(job["cost_usd"])
+    assert costs[1] == pytest.approx(3 * costs[0])
+    assert costs[0] > 0
+    (tmp_path / "prices.toml").write_text("usd_per_core_hour = 'much'\n")
+    refused = client.get("/api/fleet")
+    assert (refused.status_code, refused.json()["code"]) == (422, "VEN-PRICE-FORMAT")
 
 
 def test_where_selects_and_excluded_runs_are_counted(

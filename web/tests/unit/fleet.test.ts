@@ -1,7 +1,13 @@
 // The texts and lines of the list of jobs.
 import { expect, test } from "vitest";
 import type { FleetJob } from "../../src/generated/types";
-import { inFleet, savingText, sparkline } from "../../src/pages/share/start/fleet-rows";
+import {
+  costText,
+  inFleet,
+  savingText,
+  sparkline,
+  worthText,
+} from "../../src/pages/share/start/fleet-rows";
 
 const job = {
   name: "nightly-etl",
@@ -18,6 +24,20 @@ test("a saving is its expected value and its range", () => {
   expect(savingText({ saving })).toBe("1.7 min (0.99–2.3 min)");
   expect(savingText({ saving: "saves at most 45 s of 146 s" })).toBe("at most 45 s");
   expect(savingText({ saving: null })).toBe("");
+});
+
+test("a cost has cents, or more digits if it is small", () => {
+  expect(costText(1234.5)).toBe("$1,235");
+  expect(costText(4.2)).toBe("$4.20");
+  expect(costText(0.00421)).toBe("$0.0042");
+  expect(costText(0.00000421)).toBe("<$0.0001");
+  expect(costText(0)).toBe("$0.00");
+});
+
+test("the cost of a saving is an estimate, and empty without a price", () => {
+  expect(worthText({ saving_usd: 0.5 })).toBe("about $0.50");
+  expect(worthText({ saving_usd: 0.00000421 })).toBe("under $0.0001");
+  expect(worthText({ saving_usd: null })).toBe("");
 });
 
 test("the search finds all words in any of a job's texts", () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from venturi.core import settings
 from venturi.jobs.stages.stage import Analysis
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.trial import Trial
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from venturi.jobs.diagnosis.find import Diagnosis
     from venturi.jobs.stages.host_use import HostUseByStage
     from venturi.jobs.stages.timeline import Timeline
+    from venturi.machines.cost.job_prices import JobCost
     from venturi.record.store.repository import TrialRepository
 
 
@@ -45,3 +47,12 @@ def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
     analysis = analyse_trial(trial, line)
     host = host_use_by_stage(repository, trial, account, analysis)
     return AnalyzedJob(line, analysis, host, diagnose(line, analysis))
+
+
+def cost_of_job(trial: Trial, job: AnalyzedJob) -> JobCost:
+    """The cost of the job's run, at its recorded price or the user's."""
+    from venturi.jobs.fleet.run_use import run_use
+    from venturi.machines.cost.job_prices import job_cost
+    from venturi.machines.cost.prices_file import own_job_prices
+
+    return job_cost(run_use(trial, job.line), own_job_prices(settings.load().job_prices))

@@ -12,6 +12,7 @@ import click
 from venturi.cli.open_repository import counting, open_repository
 from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import LINES_MAX, details_option, is_first_screen, next_step, show
+from venturi.core import settings
 from venturi.core.wording import count_of
 from venturi.terminal.table import SCREEN_WIDTH
 
@@ -46,7 +47,7 @@ def command(*, where: tuple[str, ...], limit: int, each: bool, as_json: bool) ->
     A job is one or several recorded runs with a log of Spark or MapReduce. Runs with the same name
     count as one job, shown by its latest run, with the number of runs and their median. The saving
     is that of the biggest fix. A change in the time of a job is shown only if it is statistically
-    proven.
+    proven. Costs are shown if a price is recorded, or set by `venturi prices`.
     """
     from venturi.record.query.checks import conditions_for
     from venturi.record.query.counting import id_length
@@ -73,9 +74,11 @@ def command(*, where: tuple[str, ...], limit: int, each: bool, as_json: bool) ->
 
 def _diagnosed(repository: TrialRepository, query: Query, *, each: bool) -> Fleet:
     from venturi.jobs.fleet.answer import fleet
+    from venturi.machines.cost.prices_file import own_job_prices
 
+    prices = own_job_prices(settings.load().job_prices)
     with counting("diagnosing", "jobs") as progress:
-        return fleet(repository, query, each=each, go_on=_going_on(progress))
+        return fleet(repository, query, prices, each=each, go_on=_going_on(progress))
 
 
 def _going_on(progress: Callable[[int, int | None], None]) -> Callable[[int, int], bool]:

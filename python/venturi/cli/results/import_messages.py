@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.jobs.job import AnalyzedJob, job_of
+from venturi.cli.jobs.job import AnalyzedJob, cost_of_job, job_of
 from venturi.cli.screen import is_first_screen, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
@@ -304,6 +304,9 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
 
     lines_max = 20 - min(2, len(account["warnings"])) - (2 if why else 0)
     trial = repository.get(arrival.trial)
-    answer("", *job_screen(trial, job.account, job.analysis, job.diagnosis, lines_max))
+    cost = cost_of_job(trial, job)
+    answer(
+        "", *job_screen(trial, job.account, job.analysis, job.diagnosis, cost, lines_max=lines_max)
+    )
     fixed = "apply the fix, run again, and import the new log; " if job.diagnosis.findings else ""
     next_step(f"{fixed}all details", f"venturi show {arrival.trial[-_ID_LENGTH:]} --all")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import PageFile, html_options
-from venturi.cli.jobs.job import AnalyzedJob, job_of
+from venturi.cli.jobs.job import AnalyzedJob, cost_of_job, job_of
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import F, json_option, print_json
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_everything
@@ -95,6 +95,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool)
                     "began_s": job.account.began_s,
                     "host": _host(job.analysis, job.host),
                     "tiers": tier_uses(job.account),
+                    "cost": cost_of_job(trial, job),
                 }
             print_json(data)
             return
@@ -122,7 +123,8 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
     if job is not None:
         from venturi.terminal.job_screen import job_screen
 
-        show(*job_screen(trial, job.account, job.analysis, job.diagnosis))
+        cost = cost_of_job(trial, job)
+        show(*job_screen(trial, job.account, job.analysis, job.diagnosis, cost))
         if trial.state is State.RUNNING:
             next_step("import its log again for its progress", "venturi import LOG")
         elif trial.state is State.INTERRUPTED:
@@ -210,10 +212,12 @@ def _opening(
 
     if job is not None:
         from venturi.terminal.findings import opening
-        from venturi.terminal.job_screen import headline
+        from venturi.terminal.job_screen import cost_line, headline
 
         first = headline(trial, job.account, job.analysis)
         yield Paragraph(f"{first}\n", "bold")
+        for line in cost_line(cost_of_job(trial, job), trial, job.diagnosis):
+            yield Paragraph(f"{line.text}\n")
         yield from opening(job.analysis, job.diagnosis)
         if job.account.began_s is not None:
             yield Paragraph(f"\n{_of_the_trial(trial, job)}")

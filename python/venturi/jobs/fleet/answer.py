@@ -8,6 +8,7 @@ from dataclasses import replace
 from venturi.jobs.fleet.fleet import Fleet, fleet_of, latest_runs
 from venturi.jobs.fleet.runs import job_runs
 from venturi.jobs.fleet.summaries import known_summaries, summarise
+from venturi.machines.cost.job_prices import JobPrices
 from venturi.record.query.selection import Query, rules_for
 from venturi.record.store.repository import TrialRepository
 
@@ -15,11 +16,12 @@ from venturi.record.store.repository import TrialRepository
 def fleet(
     repository: TrialRepository,
     query: Query,
+    prices: JobPrices,
     *,
     each: bool = False,
     go_on: Callable[[int, int], bool] = lambda _done, _total: True,
 ) -> Fleet:
-    """The jobs of the trials that meet the conditions of `query`.
+    """The jobs of the trials that meet the conditions of `query`, at the user's `prices`.
 
     Jobs without a stored summary are diagnosed, the newest first, as long as `go_on` says so when
     it is called with the numbers of diagnosed and missing jobs.
@@ -36,4 +38,4 @@ def fleet(
         if not go_on(done, len(missing)):
             break
         summaries[id_] = summarise(repository, id_)
-    return fleet_of(jobs, summaries, each=each, excluded_runs=len(every) - len(runs))
+    return fleet_of(jobs, summaries, prices, each=each, excluded_runs=len(every) - len(runs))

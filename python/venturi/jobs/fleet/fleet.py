@@ -9,11 +9,12 @@ from statistics import median
 
 from venturi.core.statistics.change_point import LEAST_VALUES, change_p, located_change
 from venturi.core.statistics.stats import ALPHA
-from venturi.core.units import format_duration
+from venturi.core.units import about_cost, format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.sentences import rounded
 from venturi.jobs.fleet.runs import JobRun, grouped
 from venturi.jobs.fleet.summaries import JobSummary
+from venturi.machines.cost.job_prices import JobCost, JobPrices, job_cost
 from venturi.record.trial import State
 
 TIMES_SHOWN = 60
@@ -43,6 +44,8 @@ class JobTrend:
 class FleetJob:
     """A job by its latest run: `id` to `cost_reason` are that run's.
 
+    `cost_basis` says in words how the cost was calculated. `price` is the price used: `recorded`,
+    or one that the user has set, such as `core-hour`. `saving_usd` is the cost of the saved time.
     `runs` counts the runs of the job, and `median_s` is the median time of the successful ones.
     `times_s` has the times of the newest of them, oldest first. `trend` is None unless a change is
     proven. The fields named `..._reason` explain other missing values.
@@ -65,6 +68,8 @@ class FleetJob:
     saving_high_s: float | None
     saving_reason: str | None
     cost_usd: float | None
+    cost_basis: str | None
+    price: str | None
     saving_usd: float | None
     cost_reason: str | None
     runs: int
@@ -78,7 +83,8 @@ class Fleet:
     """The first of `n` jobs, the biggest saving first; totals are over the latest runs of all.
 
     A job's saving is that of its biggest finding, because savings of several may overlap. It isn't
-    known yet for `undiagnosed` jobs. Exclusion rules leave out `excluded_runs`.
+    known yet for `undiagnosed` jobs. Exclusion rules leave out `excluded_runs`. `saving_usd` leaves
+    out the savings of jobs without a price; `cost_usd` is only known if all jobs have one.
     """
 
     sentence: str
@@ -89,6 +95,7 @@ class Fleet:
     saving_s: float
     saving_low_s: float
     saving_high_s: float
+    saving_usd: float | None
     cost_usd: float | None
     cost_reason: str | None
     failed: int
@@ -104,6 +111,7 @@ def latest_runs(runs: Sequence[JobRun], *, each: bool) -> list[list[JobRun]]:
 def fleet_of(
     jobs: Sequence[Sequence[JobRun]],
     summaries: Mapping[str, JobSummary],
+    prices: JobPrices,
     *,
     each: bool = False,
     excluded_runs: int = 0,
@@ -111,7 +119,7 @@ def fleet_of(
     """The rows of `jobs`, each with its runs, newest first; `summaries` are by run."""
     trends = trends_of(jobs)
     found = [
-        _row(runs, summaries.get(runs[0].id), trend)
+        _row(runs, summaries.get(runs[0].id), prices, trend)
         for runs, trend in zip(jobs, trends, strict=True)
     ]
     rows = sorted(found, key=_order)
@@ -125,6 +133,7 @@ def fleet_of(
     )
     costs = [row.cost_usd for row in rows if row.cost_usd is not None]
     unpriced = len(rows) - len(costs)
+    saved = [row.saving_usd for row in rows if row.saving_usd is not None]
     fleet = Fleet(
         sentence="",
         jobs=tuple(rows),
@@ -134,6 +143,7 @@ def fleet_of(
         saving_s=saving_s,
         saving_low_s=low_s,
         saving_high_s=high_s,
+        saving_usd=sum(saved) if saved else None,
         cost_usd=sum(costs) if costs and not unpriced else None,
         cost_reason=f"{count_of(unpriced, 'job')} without a price" if unpriced else None,
         failed=sum(row.state == State.FAILED for row in rows),
@@ -143,17 +153,18 @@ def fleet_of(
     return replace(fleet, sentence=_sentence(fleet, each=each))
 
 
-def _row(runs: Sequence[JobRun], summary: JobSummary | None, trend: JobTrend | None) -> FleetJob:
+def _row(
+    runs: Sequence[JobRun],
+    summary: JobSummary | None,
+    prices: JobPrices,
+    trend: JobTrend | None,
+) -> FleetJob:
     latest = runs[0]
     counted = [run for run in runs if run.counted]
     times = [run.elapsed_s for run in counted if run.elapsed_s is not None]
-    found = summary or JobSummary(
-        finding_reason=_WAITING, saving_reason=_WAITING, cost_reason=_WAITING
-    )
+    found = summary or JobSummary(finding_reason=_WAITING, saving_reason=_WAITING)
+    cost = JobCost(reason=_WAITING) if summary is None else job_cost(found.use, prices)
     elapsed_s = latest.elapsed_s if latest.elapsed_s is not None else found.elapsed_s
-    saved = None
-    if found.cost_usd is not None and found.saving_s is not None and elapsed_s:
-        saved = found.cost_usd * found.saving_s / elapsed_s
     return FleetJob(
         id=latest.id,
         name=latest.name,
@@ -171,9 +182,11 @@ def _row(runs: Sequence[JobRun], summary: JobSummary | None, trend: JobTrend | N
         saving_low_s=found.saving_low_s,
         saving_high_s=found.saving_high_s,
         saving_reason=found.saving_reason,
-        cost_usd=found.cost_usd,
-        saving_usd=saved,
-        cost_reason=found.cost_reason,
+        cost_usd=cost.usd,
+        cost_basis=cost.basis,
+        price=cost.price,
+        saving_usd=cost.of_saving(found.saving_s),
+        cost_reason=cost.reason,
         runs=len(runs),
         median_s=median(times) if times else None,
         times_s=tuple(reversed(times[:TIMES_SHOWN])),
@@ -231,13 +244,25 @@ def _trend(runs: Sequence[JobRun], p: float) -> JobTrend | None:
     )
 
 
+def _worth(fleet: Fleet) -> str:
+    """`, about $4.20,`; `at least` if some of the savings have no price; "" if none has."""
+    if fleet.saving_usd is None:
+        return ""
+    partial = any(row.saving_s is not None and row.saving_usd is None for row in fleet.jobs)
+    cost = about_cost(fleet.saving_usd)
+    return f", {cost.replace('about', 'at least') if partial else cost},"
+
+
 def _order(row: FleetJob) -> tuple[float, bool, float]:
     """The biggest saving first, then failed jobs, then the longest."""
     return -(row.saving_s or 0.0), row.state != State.FAILED, -(row.elapsed_s or 0.0)
 
 
 def _sentence(fleet: Fleet, *, each: bool) -> str:
-    """Return "27 jobs, 14 h 12 min; about 3.1 h (2–5 h) can be saved; start with nightly-etl."."""
+    """Return "27 jobs, 14 h 12 min; about 3.1 h (2–5 h) can be saved; start with nightly-etl.".
+
+    With prices: "about 3.1 h (2–5 h), about $4.20, can be saved".
+    """
     if not fleet.jobs:
         return "No jobs are recorded."
     n, took = len(fleet.jobs), format_duration(fleet.elapsed_s)
@@ -250,7 +275,7 @@ def _sentence(fleet: Fleet, *, each: bool) -> str:
         said.append(f"{fleet.failed:,} failed")
     if fleet.saving_s:
         (about, low, high), unit = rounded(fleet.saving_s, fleet.saving_low_s, fleet.saving_high_s)
-        said.append(f"about {about} {unit} ({low}–{high} {unit}) can be saved")
+        said.append(f"about {about} {unit} ({low}–{high} {unit}){_worth(fleet)} can be saved")
         said.append(f"start with {fleet.jobs[0].name}")
     elif fleet.undiagnosed < n:
         said.append("no known problem costs time")

@@ -7,7 +7,7 @@ jobs. Reading it decodes neither the trial nor its account.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
-from venturi.record.cost import COST_USD, cost_of
+from venturi.jobs.fleet.run_use import run_use
+from venturi.machines.cost.job_prices import JobUse
 from venturi.record.job_account import load
 from venturi.record.store.answer_cache import (
     digest_of_record,
@@ -36,13 +37,12 @@ if TYPE_CHECKING:
 
 _ANSWER = "fleet.json"
 _READ_MAX = 500
-NO_PRICE = "no price is recorded with this run"
 _FAILED = "the job failed"
 
 
 @dataclass(frozen=True, slots=True)
 class JobSummary:
-    """A job's time, cost, and biggest finding with its `fix` and `saving` in words.
+    """A job's time, machines, and biggest finding with its `fix` and `saving` in words.
 
     `finding` and `fix` of a failed job are those of its failure. Without a finding, `finding` is
     None and `finding_reason` explains why; without a saving, `saving_reason` does.
@@ -58,8 +58,7 @@ class JobSummary:
     saving_low_s: float | None = None
     saving_high_s: float | None = None
     saving_reason: str | None = None
-    cost_usd: float | None = None
-    cost_reason: str | None = None
+    use: JobUse = field(default_factory=JobUse)
 
 
 class _Cache:
@@ -128,13 +127,11 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
         found = analyse_trial(trial, line)
         return store_summary(repository, trial, line, found, diagnose(line, found))
     except VenturiError as error:
-        cost_usd, cost_reason = _cost(trial)
         summary = JobSummary(
             elapsed_s=trial.elapsed_s,
             finding_reason=error.message,
             saving_reason=error.message,
-            cost_usd=cost_usd,
-            cost_reason=cost_reason,
+            use=run_use(trial, None, error.message),
         )
         for digest in _digests(repository, [trial.id]).values():
             # Not in a file: the account's files may come back.
@@ -168,12 +165,10 @@ def summary_of(
     """The summary of a job; a failed one has the meaning of its failure, and no saving."""
     from venturi.jobs.stages.losses import failure_meaning  # noqa: PLC0415
 
-    cost_usd, cost_reason = _cost(trial)
     plain = JobSummary(
         application=line.account.application.id,
         elapsed_s=line.elapsed_s if trial.elapsed_s is None else trial.elapsed_s,
-        cost_usd=cost_usd,
-        cost_reason=cost_reason,
+        use=run_use(trial, line),
     )
     if trial.state is State.FAILED:
         meaning = failure_meaning(line.account, analysis)
@@ -198,19 +193,6 @@ def summary_of(
         saving_low_s=first.saving_low_s,
         saving_high_s=first.saving_high_s,
     )
-
-
-def _cost(trial: Trial) -> tuple[float | None, str | None]:
-    """The cost of the whole trial in US dollars, or the reason for having none."""
-    recorded = [
-        each
-        for each in trial.samples
-        if each.metric == COST_USD and not each.labels and each.phase is None
-    ]
-    sample = recorded[0] if recorded else cost_of(trial)
-    if sample is None:
-        return None, NO_PRICE
-    return sample.value, None if sample.value is not None else sample.missing_reason or NO_PRICE
 
 
 @cache

@@ -56,6 +56,12 @@ class SlotOffer:
         edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s), [to_s]])
         return float((self.at(edges[:-1]) * np.diff(edges)).sum())
 
+    def cores_until(self, to_s: float) -> tuple[float, int]:
+        """Core-seconds from the start to a time, and the most cores at one time."""
+        edges = np.concatenate([[0.0], _inside(self.from_s, 0.0, to_s), [to_s]])
+        cores = _step(self.from_s, self.slots * self.cpus + self.spare_cores, edges[:-1])
+        return float((cores * np.diff(edges)).sum()), int(cores.max())
+
     def most(self, from_s: float, to_s: float) -> int:
         """The peak number of slots between two times."""
         edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s)])

@@ -10,6 +10,7 @@ export interface Fleet {
   saving_s: number;
   saving_low_s: number;
   saving_high_s: number;
+  saving_usd: number | null;
   cost_usd: number | null;
   cost_reason: string | null;
   failed: number;
@@ -34,6 +35,8 @@ export interface FleetJob {
   saving_high_s: number | null;
   saving_reason: string | null;
   cost_usd: number | null;
+  cost_basis: string | null;
+  price: string | null;
   saving_usd: number | null;
   cost_reason: string | null;
   runs: number;

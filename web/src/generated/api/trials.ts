@@ -67,6 +67,7 @@ export interface CoreUse {
 export interface Cost {
   text: string | null;
   missing_reason: string | null;
+  basis: string | null;
 }
 export interface DiskOfHost {
   host: string;

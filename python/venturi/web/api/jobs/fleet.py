@@ -6,8 +6,16 @@ import time
 from dataclasses import replace
 from typing import Annotated
 
+from venturi.core.settings import load
+from venturi.core.units import format_cost
 from venturi.jobs.fleet import answer
 from venturi.jobs.fleet.fleet import Fleet
+from venturi.jobs.fleet.summaries import known_summaries
+from venturi.machines.cost.job_prices import job_cost
+from venturi.machines.cost.prices_file import own_job_prices
+from venturi.record.cost import Cost
+from venturi.record.job_account import has_account
+from venturi.record.trial import Trial
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
 
@@ -36,7 +44,20 @@ def fleet(
     found = answer.fleet(
         services.repository,
         selection.query(),
+        own_job_prices(load().job_prices),
         each=each,
         go_on=lambda done, _: not done or time.monotonic() < until_s,
     )
     return replace(found, jobs=found.jobs[:limit])
+
+
+def priced(services: Services, trial: Trial) -> Cost | None:
+    """The cost of a job's run at the user's prices; None without prices, or if it isn't a job."""
+    prices = own_job_prices(load().job_prices)
+    if not any(prices) or not has_account(trial):
+        return None
+    summary = known_summaries(services.repository, [trial.id]).get(trial.id)
+    if summary is None:
+        return Cost(None, "this run isn't diagnosed yet: the start page diagnoses it")
+    cost = job_cost(summary.use, prices)
+    return Cost(None if cost.usd is None else format_cost(cost.usd), cost.reason, cost.basis)

@@ -30,6 +30,7 @@ from venturi.results.bottleneck import narrowest_points
 from venturi.results.hosts.use import HostsOverTime
 from venturi.web.api import shapes
 from venturi.web.api.context import Id, Requester, SelectionDep, Services, trial_of
+from venturi.web.api.jobs.fleet import priced
 from venturi.web.api.jobs.job_shapes import JobData
 from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
 from venturi.web.api.results.cells import scalar
@@ -132,6 +133,9 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
     found = trial_of(services, id)
     same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
     limit = SIBLINGS_MAX + 1
+    cost = recorded_cost(found)
+    if cost is None or cost.text is None:
+        cost = priced(services, found) or cost
     group = paging.rows(services.repository, Query(same, limit=limit, with_excluded=True)).rows
     return shapes.TrialDetail(
         trial=ADAPTER.dump_python(found, mode="json"),
@@ -142,7 +146,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
         has_io=has_trace(found),
-        cost=recorded_cost(found),
+        cost=cost,
         added_by=_added_by(services, id),
         between_hosts=between_hosts(found),
         disks_of_hosts=disks_of_hosts(found),

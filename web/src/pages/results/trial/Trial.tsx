@@ -265,9 +265,10 @@ function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
             {detail.cost.text ?? <Missing reason={detail.cost.missing_reason ?? "not reported"} />}
           </span>
           <span className="note">
-            {cluster.price
-              ? `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}`
-              : "reported by the source"}
+            {detail.cost.basis ??
+              (cluster.price
+                ? `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}`
+                : "reported by the source")}
           </span>
         </li>
       )}

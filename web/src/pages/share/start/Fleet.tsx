@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../../asked";
 import { askAgainAt, exported } from "../../../data";
-import { count, duration, moment, usd } from "../../../format";
+import { count, duration, moment } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { FleetJob, Fleet as FleetOfJobs } from "../../../generated/types";
 import { Toggle } from "../../../parts/Analysis";
@@ -11,7 +11,7 @@ import { Field } from "../../../parts/Field";
 import { Missing } from "../../../parts/Page";
 import { type Cell, DataTable, number } from "../../../parts/Table";
 import { useSearch } from "../../../state";
-import { inFleet, savingText, sparkline } from "./fleet-rows";
+import { costText, inFleet, savingText, sparkline, worthText } from "./fleet-rows";
 
 const UNDIAGNOSED_MS = 1_000;
 const RUNNING_MS = 30_000;
@@ -81,6 +81,28 @@ function Runs({ job }: { job: FleetJob }) {
   );
 }
 
+/** The cost of the run; the mouse shows the price it comes from. */
+function costCell({ cost_usd: cost, cost_basis: basis, cost_reason: reason }: FleetJob): Cell {
+  return cost === null
+    ? { value: null, show: <Missing reason={reason ?? ""} /> }
+    : { value: cost, show: <span title={basis ?? undefined}>{costText(cost)}</span> };
+}
+
+/** The saved time, and its cost. */
+function savingCell(job: FleetJob): Cell {
+  if (job.saving_s === null) return null;
+  const worth = worthText(job);
+  return {
+    value: job.saving_s,
+    show: (
+      <>
+        <span className="whole">{savingText(job)}</span>
+        {worth && <span className="application">{worth}</span>}
+      </>
+    ),
+  };
+}
+
 function cells(job: FleetJob, costs: boolean, recurring: boolean): Cell[] {
   return [
     { value: job.name, show: <Name job={job} /> },
@@ -89,20 +111,9 @@ function cells(job: FleetJob, costs: boolean, recurring: boolean): Cell[] {
       show: <span className="whole">{moment(job.started_at)}</span>,
     },
     job.elapsed_s === null ? null : { value: job.elapsed_s, show: duration(job.elapsed_s) },
+    ...(costs ? [costCell(job)] : []),
     { value: job.fix ?? job.finding, show: <Fix job={job} /> },
-    job.saving_s === null
-      ? null
-      : { value: job.saving_s, show: <span className="whole">{savingText(job)}</span> },
-    ...(costs
-      ? [
-          job.cost_usd === null
-            ? { value: null, show: <Missing reason={job.cost_reason ?? ""} /> }
-            : {
-                value: job.saving_usd ?? 0,
-                show: `${usd(job.saving_usd ?? 0)} of ${usd(job.cost_usd)}`,
-              },
-        ]
-      : []),
+    savingCell(job),
     ...(recurring ? [{ value: job.runs, show: <Runs job={job} /> }] : []),
   ];
 }
@@ -132,9 +143,9 @@ export function Fleet({ fleet }: { fleet: FleetOfJobs }) {
     { name: "Job" },
     { name: "Started" },
     number("Time"),
+    ...(costs ? [number("Cost")] : []),
     { name: "Biggest fix" },
     { name: "Can be saved" },
-    ...(costs ? [{ name: "Cost saved" }] : []),
     ...(recurring ? [{ name: "Runs" }] : []),
   ];
   return (
