@@ -73,7 +73,11 @@ def test_a_saving_has_its_share_of_the_cost() -> None:
             "no price is set for its unrecorded cluster or unrecorded node type, or for a "
             "core-hour",
         ),
-        ({"core_s": None, "cores_reason": "no cores"}, JobPrices(0.05), "no cores"),
+        (
+            {"core_s": None, "cores_reason": "no cores"},
+            JobPrices(0.05),
+            "no cores; no price is set for its cluster etl or node type i4i.2xlarge",
+        ),
         ({"elapsed_s": None}, JobPrices(clusters={"etl": 1.0}), "its time is unknown"),
         ({"emulated": True, "recorded_reason": "emulated"}, ALL, "emulated"),
     ],

@@ -141,12 +141,13 @@ def _why_unpriced(use: JobUse, prices: JobPrices) -> str:
     reasons = [] if use.recorded_reason is None else [use.recorded_reason]
     if prices.core_hour is not None:
         reasons.append(use.cores_reason or "its cores are unknown")
-    elif use.elapsed_s is None:
+    if use.elapsed_s is None:
         reasons.append("its time is unknown")
     else:
         unpriced = [
             f"{what} {name}" if name else f"unrecorded {what}"
             for what, name in (("cluster", use.cluster), ("node type", use.instance_type))
         ]
-        reasons.append(f"no price is set for its {' or '.join(unpriced)}, or for a core-hour")
+        others = ", or for a core-hour" if prices.core_hour is None else ""
+        reasons.append(f"no price is set for its {' or '.join(unpriced)}{others}")
     return "; ".join(reasons)
