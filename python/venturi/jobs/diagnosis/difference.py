@@ -22,6 +22,7 @@ from venturi.jobs.diagnosis.changes import (
     StageChange,
 )
 from venturi.jobs.diagnosis.find import Finding
+from venturi.jobs.stages.elapsed import BEFORE, START_UP
 from venturi.jobs.stages.plans import Operator
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.timeline import Timeline
@@ -81,26 +82,34 @@ def difference(
         tuple(_stages(one, other)),
         not broken,
         caution,
-        None if broken else _promise(findings, one.elapsed_s, other.elapsed_s),
+        None if broken else _promise(findings, one, other),
     )
 
 
 def _promise(
     findings: tuple[Sequence[Finding], Sequence[Finding]],
-    before_s: float | None,
-    after_s: float | None,
+    one: Analysis,
+    other: Analysis,
 ) -> str | None:
-    """The promise of the first job's first finding against the saving, if the finding is gone."""
+    """The promise of the first job's first finding against the saving, if the finding is gone.
+
+    The time before the first query doesn't count: no fix changes it.
+    """
     before, after = findings
     first = next((each for each in before if each.saving_s > 0), None)
-    if first is None or before_s is None or after_s is None:
+    if first is None or one.elapsed_s is None or other.elapsed_s is None:
         return None
     if first.rule in {each.rule for each in after}:
         return None
-    saved_s = before_s - after_s
+    saved_s = one.elapsed_s - other.elapsed_s
+    for part in (BEFORE, START_UP):
+        saved_s -= _seconds(one, part) - _seconds(other, part)
     measured = f"{format_duration(abs(saved_s))} {'less' if saved_s >= 0 else 'longer'}"
     expected = first.saving.replace("saves", "save", 1)
-    said = f"'{first.fix}' was expected to {expected}, and the second job took {measured}"
+    said = (
+        f"'{first.fix}' was expected to {expected}; from the first query on, the second job took "
+        f"{measured}"
+    )
     if saved_s > first.saving_high_s:
         return f"{said}. Other changes saved time, too, or the range is too narrow"
     if saved_s < first.saving_low_s:
