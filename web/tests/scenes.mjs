@@ -198,7 +198,7 @@ async function prices(scene) {
     ...{
       url: here(page),
       table: await ranked(page),
-      verdict: await page.locator("p.verdict").innerText(),
+      verdict: (await page.locator("p.verdict").allInnerTexts()).join(" "),
     },
     ...{
       answer: await ask(`/api${here(page)}`),
@@ -474,7 +474,7 @@ async function lead(scene) {
   const recent = await page.locator("table.trials tbody th a").count();
   await page.locator('dl.answers a[href="/effect?key=disk"]').click();
   await settled();
-  const verdict = await page.locator("p.verdict").innerText();
+  const verdict = (await page.locator("p.verdict").allInnerTexts()).join(" ");
   await page.locator("a", { hasText: "The trials behind this result" }).click();
   await settled();
   return { told, questions, answers, recent, verdict, behind: await list(scene) };

@@ -452,16 +452,21 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   const { problem, stale } = twin;
   const data = problem || twin.pending ? undefined : twin.data;
   const nothing = data ? empty(data) : null;
-  const [first, ...others] = fullStop(onPage(data?.verdict ?? "")).split(/(?<=[^.]\.) (?=[A-Z])/);
+  const [first, second, ...others] = fullStop(onPage(data?.verdict ?? "")).split(
+    /(?<=[^.]\.) (?=[A-Z])/,
+  );
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
       {problem && <Refusal problem={problem} />}
       {!problem && !data && <Pending what={what} lines={28} />}
       {data && <h2 className="visually-hidden">Result</h2>}
       {data && nothing === null && data.verdict && (
-        <p className="verdict">
-          <strong>{first}</strong> {others.join(" ")}
-        </p>
+        <>
+          <p className="verdict">
+            <strong>{first}</strong> {second}
+          </p>
+          {others.length > 0 && <p className="verdict more">{others.join(" ")}</p>}
+        </>
       )}
       {data && nothing !== null && (
         <div className="card">
