@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from venturi.core.units import format_bytes, format_duration, format_figure
-from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
+from venturi.jobs.diagnosis.changes import AmountChange, JobDifference, PartChange
 from venturi.jobs.diagnosis.difference import even_ratio, even_words
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import with_saving
@@ -67,7 +67,11 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
     gaps = [pair for pair in gaps if abs(pair[0]) >= _LEAST_S]
     if gaps:
         yield Paragraph("")
-    for gap_s, each in sorted(gaps, key=lambda pair: -abs(pair[0]))[:_FIRST_PARTS]:
+    gaps.sort(key=lambda pair: -abs(pair[0]))
+    if rest := gaps[_FIRST_PARTS:]:
+        sums = [sum(getattr(each, at) for _, each in rest) for at in ("before_s", "after_s")]
+        gaps[_FIRST_PARTS:] = [(sums[1] - sums[0], PartChange("other parts", *sums))]
+    for gap_s, each in gaps:
         sign = "+" if gap_s > 0 else "-"
         amount_ = f"{sign}{format_duration(abs(gap_s))}"
         before, after = format_duration(each.before_s), format_duration(each.after_s)

@@ -98,7 +98,7 @@ def screen(log: Path, tmp_path: Path) -> tuple[str, str]:
             "decommission",
             "succeeded",
             [
-                "Executors decommissioned or preempted",
+                "Executors decommissioned or preemp",
                 "Executor 0 on host1 left after 14.8 s",
                 "and with it 2 attempts of 29.0 s",
                 "spark.executor.decommission.forceKillTimeout",

@@ -94,7 +94,7 @@ def test_another_plan_is_told_by_its_operators() -> None:
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ("driver-loop", "was expected to save about"),
+        ("driver-loop", "was to save about"),
         ("partition-count", "the second job took"),
     ],
 )

@@ -5,24 +5,15 @@ import { Link } from "wouter";
 import { behindGroup, groupName, valueName } from "../charts/common";
 import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
-import {
-  count,
-  fullStop,
-  type Key,
-  keyName,
-  range,
-  type Scalar,
-  trials,
-  valueText,
-} from "../format";
+import { count, type Key, keyName, range, type Scalar, trials, valueText } from "../format";
 import type { Interval, KeyInfo, SpreadData } from "../generated/types";
-import { onPage } from "../here";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
 import { selectionOf, trialsAt } from "../url";
 import { Notices, Pending } from "./Page";
 import { Refusal } from "./server/Refusal";
 import type { Cell, Column } from "./Table";
+import { Verdict } from "./Verdict";
 
 const DEBOUNCE_MS = 350;
 const CODES_OPEN = 8; // more are folded
@@ -452,22 +443,12 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   const { problem, stale } = twin;
   const data = problem || twin.pending ? undefined : twin.data;
   const nothing = data ? empty(data) : null;
-  const [first, second, ...others] = fullStop(onPage(data?.verdict ?? "")).split(
-    /(?<=[^.]\.) (?=[A-Z])/,
-  );
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
       {problem && <Refusal problem={problem} />}
       {!problem && !data && <Pending what={what} lines={28} />}
       {data && <h2 className="visually-hidden">Result</h2>}
-      {data && nothing === null && data.verdict && (
-        <>
-          <p className="verdict">
-            <strong>{first}</strong> {second}
-          </p>
-          {others.length > 0 && <p className="verdict more">{others.join(" ")}</p>}
-        </>
-      )}
+      {data && nothing === null && data.verdict && <Verdict text={data.verdict} />}
       {data && nothing !== null && (
         <div className="card">
           <p>{nothing}</p>

@@ -106,15 +106,14 @@ def _promise(
         saved_s -= _seconds(one, part) - _seconds(other, part)
     measured = f"{format_duration(abs(saved_s))} {'less' if saved_s >= 0 else 'longer'}"
     expected = first.saving.replace("saves", "save", 1)
-    said = (
-        f"'{first.fix}' was expected to {expected}; from the first query on, the second job took "
-        f"{measured}"
-    )
+    said = f"From the first query on, the second job took {measured}"
     if saved_s > first.saving_high_s:
-        return f"{said}. Other changes saved time, too, or the range is too narrow"
-    if saved_s < first.saving_low_s:
-        return f"{said}. Other changes cost time, or the range is too high"
-    return said
+        verdict = "more than expected: other changes saved time, too, or the range is too low"
+    elif saved_s < first.saving_low_s:
+        verdict = "less than expected: other changes cost time, or the range is too high"
+    else:
+        verdict = "as expected"
+    return f"{said}, {verdict} ('{first.fix}' was to {expected})"
 
 
 def _caution(one: Application, other: Application) -> str | None:

@@ -14,6 +14,7 @@ from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, Spa
 from venturi.jobs.diagnosis.registry import rule_functions
 from venturi.jobs.diagnosis.sentences import first_sentence, place_words, saving_words
 from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
+from venturi.jobs.stages.elapsed import BEFORE, START_UP
 from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
 
@@ -164,7 +165,14 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     more = f"; the same in {len(others):,} more {places}" if others else ""
     elapsed_s = line.elapsed_s or 0.0
     replayed_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
-    saving = calibration().saving(rule.id, replayed_s, elapsed_s, bound=rule.bound)
+    # A fix doesn't change the time before the first query, except where the replay says so.
+    shares = case.analysis.verdict.shares
+    start_s = elapsed_s * sum(shares.get(part, 0.0) for part in (START_UP, BEFORE))
+    most_s = max(elapsed_s - start_s, replayed_s)
+    saving = calibration().saving(rule.id, replayed_s, most_s, bound=rule.bound)
+    fix = _filled(rule.fix_of(variant), first.values)
+    # A setting counts for the whole application, whatever stage needs it.
+    place = "" if "spark." in fix else place_words(first.where, line.account.kind)
     where = [place for hit in hits for place in hit.where]
     gaps = line.gaps  # unknown stages, and those that lack events, may have the same cause
     hidden = gaps.n_jobs or gaps.n_stages or gaps.stages or _STARTS & (gaps.dropped or {}).keys()
@@ -175,8 +183,7 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
         says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
         where=tuple(where[:MOST_PLACES]),
         costs=rule.costs,
-        fix=_filled(rule.fix_of(variant), first.values)
-        + place_words(first.where, line.account.kind),
+        fix=fix + place,
         do=_filled(do, first.values) + (_FIXED_BY_CHECKPOINT if fixed else ""),
         settings={
             key.format_map(first.values): value.format_map(first.values)

@@ -104,6 +104,7 @@ def _sentence(key: str, values: Sequence[CurveValue]) -> str:
     fastest = min(best, key=lambda each: each.ratio or 1.0).value
     said = f"{key} {fastest:g} is fastest"
     if len(tied) > 1:
+        said = f"No single best {key}"
         worse = [each.value for each in values if each.standing == Rank.WORSE]
         inside = [f"{each:g}" for each in worse if tied[0] < each < tied[-1]]
         said += f"; {tied[0]:g} to {tied[-1]:g} tie"

@@ -47,7 +47,8 @@ def _found(ranked: TrialRanking) -> list[str]:
             f"{_fix(ranked.besides)}"
         ]
     objective = ranked.alike.objective
-    told = [_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX]]
+    first, *others = (_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX])
+    told = [first]
     if len(ranked.alike.sets) > 1:
         apart = ranked.alike.apart or ranked.besides
         told.append(
@@ -55,6 +56,7 @@ def _found(ranked: TrialRanking) -> list[str]:
             f"because {_some(_fixable_first(apart))} also {'vary' if len(apart) > 1 else 'varies'}"
             f"{_fix(apart)}"
         )
+    told += [f"Another set: {each[0].lower()}{each[1:]}" for each in others]
     return told + _linked_key_lines(ranked)
 
 
