@@ -86,6 +86,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT, "Another command has locked the repository for a long time."
         ),
         "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
+        "VEN-RECORD-DROPPED": Code(
+            _USAGE, "The task tables of an old job were dropped; its summary was kept."
+        ),
         "VEN-RECORD-REMOVED": Code(
             _USAGE, "A trial was removed permanently and isn't imported again."
         ),

@@ -226,3 +226,5 @@ TABLES = ("jobs", "stages", "tasks", "executors")
 OPTIONAL_TABLES = tuple(name for name in TABLE_COLUMNS if name not in TABLES)
 """Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory,
 caches or streams have."""
+ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in TABLE_COLUMNS)
+"""The names of the artifacts that are an account's tables."""

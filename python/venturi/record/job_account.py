@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from venturi.core.errors import VenturiError
 from venturi.record.account_kind import ACCOUNT_KINDS, AccountKind
 from venturi.record.account_tables import OPTIONAL_TABLES, TABLES
+from venturi.record.dropped_tables import require_tables, tables_dropped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,8 +42,6 @@ NO_TIERS = "none"
 """The value that a plan has there for stock Spark."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables are in the same folder."""
-ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
-"""The names of the artifacts that are an account's tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +240,13 @@ def has_tiers(settings: Mapping[str, str]) -> bool:
 
 
 def has_account(trial: Trial) -> bool:
-    """Whether `trial` has an account among its artifacts."""
+    """Whether `trial` has an account among its artifacts, perhaps without its tables."""
     return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)
+
+
+def has_tables(trial: Trial) -> bool:
+    """Whether `trial` has an account with its tables, so that it can be loaded."""
+    return has_account(trial) and tables_dropped(trial) is None
 
 
 # By these the rows of one table refer to another's: none is without.
@@ -294,10 +298,12 @@ def stored_facts(repository: TrialStore, trial: Trial) -> AccountFacts | None:
 def load(repository: TrialStore, trial: Trial) -> JobAccount:
     """Load the account of `trial`; VEN-RECORD-ARTIFACT if it is missing or damaged.
 
-    Columns that an earlier version did not read are null: unknown.
+    Columns that an earlier version did not read are null: unknown. If `venturi repository keep`
+    dropped the tables, this raises VEN-RECORD-DROPPED.
     """
     from venturi.record.store.frames import pl, read_table
 
+    require_tables(trial)
     paths = {each.name: each for each in trial.artifacts}
     try:
         facts = json.loads(repository.artifact_path(paths[ACCOUNT_NAME]).read_bytes())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from venturi.core.units import about_cost, format_cost, format_duration
 from venturi.core.wording import count_of
@@ -14,15 +15,19 @@ from venturi.jobs.logs.trial import LOST
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
-from venturi.jobs.stages.stage import Analysis, WastedTime
+from venturi.jobs.stages.queries import ending, failed_queries
+from venturi.jobs.stages.stage import Analysis, NarrowestPoint, WastedTime
 from venturi.jobs.stages.verdict import in_words
 from venturi.machines.cost.job_prices import JobCost
+from venturi.record.dropped_tables import tables_dropped
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, at_least, shorten_to
 
-_NO_REASON = "no reason is recorded"
+if TYPE_CHECKING:
+    from venturi.jobs.fleet.kept import KeptSummary
+
 _PARTS_MAX = 6  # with all the others as one
 _BAR = 20
 _LEAST_SHARE = 0.005
@@ -48,22 +53,48 @@ def job_screen(
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
     failed = failed_queries(account)
-    failure = [*_failure(trial, account, analysis, failed)]
-    failure += _incomplete(trial, analysis)
-    explained = found.findings or trial.state is not State.FAILED
-    answer = [*_block(found.sentence, "", 2, "bold")] if explained else []
-    lines = [
-        Paragraph(headline(trial, account, analysis), "bold"),
-        *cost_line(cost, trial, found),
-        *failure,
-        *answer,
-        Paragraph(""),
-    ]
-    findings = [*_findings(found, trial.state, len(failure))]
+    failure = [*_failure(trial, account, analysis, failed), *_incomplete(trial, analysis.lacking)]
+    top = [Paragraph(headline(trial, account, analysis), "bold"), *cost_line(cost, trial, found)]
+    return _screen(trial.state, top, failure, found, analysis.verdict, lines_max=lines_max)
+
+
+def kept_screen(trial: Trial, kept: KeptSummary, cost: JobCost) -> list[Paragraph]:
+    """Return the first screen of a job by its kept summary, and why there is no more."""
+    failure: list[Paragraph] = []
+    if kept.meaning is not None:
+        failure += _block(f"Meaning: {kept.meaning}", "  ", 3)
+    if trial.failure is not None:
+        failure += _block(trial.failure.message, "  ", 2)
+    failure += _incomplete(trial, kept.lacking)
+    named = Paragraph(_named(trial, format_duration(kept.elapsed_s), kept.ending), "bold")
+    why = kept.row.finding_reason
+    found = kept.diagnosis or Diagnosis(_sentence(why or "no findings"), (), why, ())
+    top = [named, *cost_line(cost, trial, found)]
+    lines = _screen(trial.state, top, failure, found, kept.narrowest, lines_max=18)
+    stages, tasks = (f"{kept.counts.get(each, 0):,}" for each in ("stages", "task_attempts"))
+    why = f"Stages ({stages}) and tasks ({tasks}) can't be shown: {tables_dropped(trial)}."
+    return [*lines, Paragraph(""), *_block(why, "  ", 3, "yellow")]
+
+
+def _screen(
+    state: State,
+    top: Sequence[Paragraph],
+    failure: Sequence[Paragraph],
+    found: Diagnosis,
+    narrowest: NarrowestPoint | None,
+    *,
+    lines_max: int,
+) -> list[Paragraph]:
+    answers = found.findings or state is not State.FAILED
+    answer = [*_block(found.sentence, "", 2, "bold")] if answers else []
+    lines = [*top, *failure, *answer, Paragraph("")]
+    findings = [*_findings(found, state, len(failure))]
     if findings:
         lines += [*findings, Paragraph("")]
+    if narrowest is None:
+        return lines[:-1]
     parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
-    return [*lines, *_time(analysis, parts_max)]
+    return [*lines, *_time(narrowest, parts_max)]
 
 
 def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragraph]:
@@ -78,36 +109,17 @@ def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragra
     yield Paragraph(shorten_to(text, SCREEN_WIDTH) + (worth if fits else ""))
 
 
-def failed_queries(account: JobAccount) -> list[str]:
-    """Return the messages of SQL queries that failed, also if the application ended well."""
-    if account.queries is None:
-        return []
-    rows = account.queries.select("outcome", "reason").rows()
-    return [reason or _NO_REASON for outcome, reason in rows if outcome == "failed"]
-
-
-def _queries_without_end(account: JobAccount) -> int:
-    """The number of queries that may have ended in any way."""
-    if account.queries is None:
-        return 0
-    without = account.queries["ended_ms"].is_null() & account.queries["outcome"].is_null()
-    return int(without.sum())
-
-
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
-    failed = failed_queries(account)
-    state = "outcome unknown" if trial.state is State.UNKNOWN else trial.state.value
-    unknown = _queries_without_end(account)
-    if (failed or unknown) and trial.state is State.SUCCEEDED:
-        n = count_of(len(failed) or unknown, "query", "queries")
-        least = "at least " if unknown else ""
-        state = f"ended, {least}{n} failed" if failed else f"ended, outcome of {n} unknown"
-    engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
     dropped = account.reading.dropped
     cut = account.application.started_ms is None or bool(dropped.get("application end"))
     time = at_least(format_duration(analysis.elapsed_s), cut)
-    tail = f" · {engine} · {time} · {state}"
+    return _named(trial, time, ending(trial.state, account))
+
+
+def _named(trial: Trial, time: str, ending: str) -> str:
+    engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
+    tail = f" · {engine} · {time} · {ending}"
     return shorten_to(trial.workload.name, SCREEN_WIDTH - len(tail)) + tail
 
 
@@ -163,13 +175,12 @@ def _other_failure(
     return None
 
 
-def _incomplete(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
+def _incomplete(trial: Trial, lacking: str | None) -> Iterator[Paragraph]:
     """Yield what the log lacks or could not be read, unless that is the failure."""
     failure = "" if trial.failure is None else trial.failure.message
     lost = [each.message for each in trial.warnings if each.code == LOST]
     others = [each for each in lost if " missing" not in each.partition(":")[0]]
     others = [each for each in others if each.partition(": ")[2] not in failure or not failure]
-    lacking = analysis.lacking
     causes = (each.partition(" missing: ")[2] for each in lost)
     if lacking and (cause := next(filter(None, causes), None)):
         lacking += f": {cause}"
@@ -216,13 +227,13 @@ def _first(finding: Finding, lines_max: int) -> Iterator[Paragraph]:
     yield Paragraph(f"     Confidence: {finding.confidence}")
 
 
-def _time(analysis: Analysis, parts_max: int) -> Iterator[Paragraph]:
+def _time(narrowest: NarrowestPoint, parts_max: int) -> Iterator[Paragraph]:
     """The largest parts of the elapsed time, the driver's as one."""
-    of_s = analysis.verdict.of_s
+    of_s = narrowest.of_s
     if of_s is None:
         return
     parts: dict[str, float] = {}
-    for part, share in analysis.verdict.shares.items():
+    for part, share in narrowest.shares.items():
         name = "driver" if part in ON_DRIVER else in_words(part)
         parts[name] = parts.get(name, 0.0) + share
     longest = sorted(parts.items(), key=lambda each: -each[1])

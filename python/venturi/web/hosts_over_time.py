@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.stages.analysis import analyse
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import has_tables, load
 from venturi.results.hosts.use import HostOverTime, HostsOverTime
 from venturi.results.hosts.watched import TimeSpan, WatchedHosts, narrowest_of
 
@@ -68,7 +68,7 @@ def _nothing(reason: str) -> HostsOverTime:
 def _spans(repository: TrialRepository, trial: Trial) -> tuple[dict[object, TimeSpan], str]:
     """The stages of its engine's account if that is on the trial's clock, else its phases."""
     try:
-        account = load(repository, trial) if has_account(trial) else None
+        account = load(repository, trial) if has_tables(trial) else None
     except VenturiError:  # the page of its job says so
         account = None
     if account is not None and account.began_s is not None:

@@ -10,7 +10,7 @@ import pytest
 
 from venturi.jobs.fleet.fleet import JobTrend, fleet_of, latest_runs, trends_of
 from venturi.jobs.fleet.runs import JobRun
-from venturi.jobs.fleet.summaries import JobSummary
+from venturi.jobs.fleet.summary import JobSummary
 from venturi.machines.cost.job_prices import JobPrices, JobUse
 
 NONE = JobPrices()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import own_samples
 from api_client import client_of
 from venturi.cli.main import cli
 from venturi.core.settings import Settings
+from venturi.jobs.fleet.retention import drop_tables
 from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
@@ -234,3 +236,30 @@ def test_of_many_queries_and_jobs_it_is_told_how_many_are_not_shown(
     assert len(job["queries"]) + job["queries_left_out"] == 60
     assert job["queries_left_out"] > 0
     assert len(job["jobs"]) + job["jobs_left_out"] == 120
+
+
+def test_a_job_without_task_tables_has_its_summary_and_the_reason(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = _imported(settings, monkeypatch, FAULTS / "skewed-join-faulty.zstd")
+    path = f"/api/trials/{trial.id}"
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
+        before: dict[str, Any] = client.get(f"{path}/job").json()
+        rows = client.get("/api/fleet").json()
+        later = datetime(2030, 1, 1, tzinfo=UTC)
+        assert drop_tables(repository, later, later).trials == (trial.id,)
+        detail, after = client.get(path).json(), client.get(f"{path}/job").json()
+        assert (detail["has_job"], after["missing_reason"], before["dropped"]) == (True, None, None)
+        assert "were dropped on 2030-01-01" in after["dropped"]
+        kept = ("sentence", "verdict", "findings", "silence", "parts", "elapsed_s", "failure")
+        assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+        assert (after["stages"], after["jobs"], after["executors"]) == ([], [], [])
+        assert client.get("/api/fleet").json() == rows
+        tasks = client.get(f"{path}/tasks").json()
+        assert "can't be analyzed again" in tasks["missing_reason"]
+        two = client.get("/api/jobs", params={"before": trial.id, "after": trial.id}).json()
+        assert "importing its log again restores them" in two["missing_reason"]
+        asked = client.get("/api/whatif", params={"trial": trial.id})
+        assert asked.status_code in {200, 400, 404, 409, 422}
+        assert "can't be analyzed again" in asked.text
+        assert client.get("/api/whatif").json()["jobs"] == []

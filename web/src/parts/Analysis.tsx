@@ -10,10 +10,10 @@ import type { Interval, KeyInfo, SpreadData } from "../generated/types";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
 import { selectionOf, trialsAt } from "../url";
+import { Verdict } from "./Facts";
 import { Notices, Pending } from "./Page";
 import { Refusal } from "./server/Refusal";
 import type { Cell, Column } from "./Table";
-import { Verdict } from "./Verdict";
 
 const DEBOUNCE_MS = 350;
 const CODES_OPEN = 8; // more are folded

@@ -1,6 +1,7 @@
 // Names with their values; machines with their facts.
-import { bytes, plain, type Scalar } from "../format";
+import { bytes, fullStop, plain, type Scalar } from "../format";
 import type { Host } from "../generated/record";
+import { onPage } from "../here";
 
 /** A card of facts; unknown ones aren't shown. */
 export function Facts({
@@ -106,4 +107,17 @@ function groups(facts: Readonly<Record<string, unknown>>): [string, [string, Sca
     ...(single.length ? [["machine", single] as [string, [string, Scalar][]]] : []),
     ...nested,
   ];
+}
+
+/** The answer of a page: its first sentence stands out, those after the second are smaller. */
+export function Verdict({ text }: { text: string }) {
+  const [first, second, ...others] = fullStop(onPage(text)).split(/(?<=[^.]\.) (?=[A-Z])/);
+  return (
+    <>
+      <p className="verdict">
+        <strong>{first}</strong> {second}
+      </p>
+      {others.length > 0 && <p className="verdict more">{others.join(" ")}</p>}
+    </>
+  );
 }

@@ -27,7 +27,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import binary_size, format_bytes_decimal, format_duration
 from venturi.core.wording import percent
 from venturi.record import io_trace
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import has_tables, load
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.agent import AgentResult, OnProgress
@@ -400,7 +400,7 @@ def _read_again(repository: TrialRepository, trial: Trial, recording: Path, heat
     """Analyze a stored recording by the stages of its job, for the cells of its charts."""
     from venturi.measure.trial.tracing import stages_of
 
-    stages = stages_of(load(repository, trial)) if has_account(trial) else ()
+    stages = stages_of(load(repository, trial)) if has_tables(trial) else ()
     with TemporaryDirectory(prefix="venturi-") as folder:
         told = Path(folder) / "stages.json"
         told.write_text(json.dumps([asdict(each) for each in stages]))

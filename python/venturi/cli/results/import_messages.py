@@ -215,7 +215,7 @@ def _why(arrival: Arrival) -> str:
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
     """Print an application with its failure or its costliest finding, in a line."""
     from venturi.jobs.failures.messages import headline as cause_line
-    from venturi.terminal.job_screen import failed_queries
+    from venturi.jobs.stages.queries import failed_queries
 
     account = arrival.account
     job = _job_of(repository, arrival)

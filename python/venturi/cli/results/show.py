@@ -19,6 +19,7 @@ from venturi.jobs.tiers.recorded_tiers import tier_uses
 from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
+from venturi.record.dropped_tables import REMEDY, require_tables, tables_dropped
 from venturi.record.job_account import NOT_RECORDED
 from venturi.record.trial import Cluster, Link, Sample, State, Trial
 from venturi.results.bottleneck import narrowest_points
@@ -26,6 +27,7 @@ from venturi.terminal import several_hosts
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table, table_of
 
 if TYPE_CHECKING:
+    from venturi.jobs.fleet.kept import KeptSummary
     from venturi.jobs.stages.host_use import HostUseByStage
     from venturi.record.access.authors import Author
     from venturi.record.store.repository import TrialRepository
@@ -40,6 +42,7 @@ SECTIONS = {
     "samples": "Only the recorded samples.",
 }
 """The named sections of `show`, and their help."""
+_OF_TABLES = frozenset({"stages", "sql", "executors", "slots"})
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
     ("stage_workers", "workers"),
@@ -86,7 +89,9 @@ def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool)
 
             data = ADAPTER.dump_python(trial, mode="json")
             data |= several_hosts.data(trial)
-            if (job := job_of(repository, trial)) is not None:
+            if (kept := _kept(repository, trial)) is not None:
+                data["job"] = {"dropped": tables_dropped(trial), "summary": kept}
+            elif (job := job_of(repository, trial)) is not None:
                 data["job"] = asdict(job.analysis) | {
                     "diagnosis": job.diagnosis,
                     "executors": executor_uses(job.line),
@@ -109,7 +114,14 @@ def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool)
 
         with repository.reading() as connection:
             by = added_by(connection, trial.id)
-        show(*_parts(trial, by, job_of(repository, trial), only))
+        if only is not None and only & _OF_TABLES:
+            require_tables(trial)
+        kept = _kept(repository, trial)
+        if kept is not None and only is None:
+            _show_kept(trial, kept)
+            show("")
+        job = None if kept is not None else job_of(repository, trial)
+        show(*_parts(trial, by, job, only))
         if only is None:
             show(*_io(repository, trial))
 
@@ -119,6 +131,10 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
     from venturi.terminal.trial_screen import trial_screen
 
     id_ = short_id(repository, trial.id)
+    if (kept := _kept(repository, trial)) is not None:
+        _show_kept(trial, kept)
+        next_step("import its log again for stages and tasks", REMEDY)
+        return
     job = job_of(repository, trial)
     if job is not None:
         from venturi.terminal.job_screen import job_screen
@@ -136,6 +152,25 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
     else:
         show(*trial_screen(trial))
         next_step(f"venturi show {id_} --all")
+
+
+def _kept(repository: TrialRepository, trial: Trial) -> KeptSummary | None:
+    """The summary of a job without task tables; None if it has them."""
+    if tables_dropped(trial) is None:
+        return None
+    from venturi.jobs.fleet.kept import kept_summary
+
+    return kept_summary(repository, trial)
+
+
+def _show_kept(trial: Trial, kept: KeptSummary) -> None:
+    from venturi.core import settings
+    from venturi.machines.cost.job_prices import job_cost
+    from venturi.machines.cost.prices_file import own_job_prices
+    from venturi.terminal.job_screen import kept_screen
+
+    cost = job_cost(kept.row.use, own_job_prices(settings.load().job_prices))
+    show(*kept_screen(trial, kept, cost))
 
 
 def _next_without_finding(job: AnalyzedJob, id_: str) -> tuple[str, str]:

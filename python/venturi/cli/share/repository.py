@@ -1,4 +1,4 @@
-"""`venturi repository`: checks and repairs it, and lists removed and quarantined trials."""
+"""`venturi repository`: checks and repairs it, shrinks it, lists removed and quarantined trials."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from venturi.cli.open_repository import counting, open_repository
 from venturi.cli.options import json_option, json_text, print_change, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show, show_list
+from venturi.cli.share.keep import keep
 from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
@@ -30,10 +31,13 @@ _STDOUT = Path("-")
 
 @click.group()
 def command() -> None:
-    """Check and repair the repository; list quarantined trials.
+    """Check and repair the repository; drop details of old jobs.
 
     `venturi backup` copies the repository; `venturi remove` deletes trials for good.
     """
+
+
+command.add_command(keep)
 
 
 @command.command("check")

@@ -13,7 +13,7 @@ from venturi.core.units import about_cost, format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.sentences import rounded
 from venturi.jobs.fleet.runs import JobRun, grouped
-from venturi.jobs.fleet.summaries import JobSummary
+from venturi.jobs.fleet.summary import JobSummary
 from venturi.machines.cost.job_prices import JobCost, JobPrices, job_cost
 from venturi.record.trial import State
 

@@ -7,7 +7,7 @@ jobs. Reading it decodes neither the trial nor its account.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -16,7 +16,8 @@ import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.fleet.run_use import run_use
-from venturi.machines.cost.job_prices import JobUse
+from venturi.jobs.fleet.summary import JobSummary, summary_of
+from venturi.record.dropped_tables import tables_dropped
 from venturi.record.job_account import load
 from venturi.record.store.answer_cache import (
     digest_of_record,
@@ -26,7 +27,7 @@ from venturi.record.store.answer_cache import (
 )
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, RECORDS
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -37,28 +38,6 @@ if TYPE_CHECKING:
 
 _ANSWER = "fleet.json"
 _READ_MAX = 500
-_FAILED = "the job failed"
-
-
-@dataclass(frozen=True, slots=True)
-class JobSummary:
-    """A job's time, machines, and biggest finding with its `fix` and `saving` in words.
-
-    `finding` and `fix` of a failed job are those of its failure. Without a finding, `finding` is
-    None and `finding_reason` explains why; without a saving, `saving_reason` does.
-    """
-
-    application: str | None = None
-    elapsed_s: float | None = None
-    finding: str | None = None
-    finding_reason: str | None = None
-    fix: str | None = None
-    saving: str | None = None
-    saving_s: float | None = None
-    saving_low_s: float | None = None
-    saving_high_s: float | None = None
-    saving_reason: str | None = None
-    use: JobUse = field(default_factory=JobUse)
 
 
 class _Cache:
@@ -115,7 +94,8 @@ def _digests(repository: TrialRepository, ids: Sequence[str]) -> dict[str, str]:
 def summarise(repository: TrialRepository, id_: str) -> JobSummary:
     """Analyze the job of the trial `id_`, and store its summary.
 
-    If its account can't be read, that is the reason for having no finding.
+    If its account can't be read, that is the reason for having no finding. If its task tables were
+    dropped, the summary is the one that was kept.
     """
     from venturi.jobs.diagnosis.find import diagnose  # noqa: PLC0415 - slow to load
     from venturi.jobs.stages.analysis import analyse_trial  # noqa: PLC0415
@@ -123,6 +103,8 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
 
     trial = repository.get(id_)
     try:
+        if tables_dropped(trial) is not None:
+            return _store(repository, trial, _kept(repository, trial))
         line = timeline(load(repository, trial))
         found = analyse_trial(trial, line)
         return store_summary(repository, trial, line, found, diagnose(line, found))
@@ -147,7 +129,23 @@ def store_summary(
     diagnosis: Diagnosis,
 ) -> JobSummary:
     """Store the summary of the job of `trial`, which was analyzed already."""
-    summary = summary_of(trial, line, analysis, diagnosis)
+    return _store(repository, trial, summary_of(trial, line, analysis, diagnosis))
+
+
+def _kept(repository: TrialRepository, trial: Trial) -> JobSummary:
+    """The summary from before the tables were dropped, with a price that was recorded since."""
+    from venturi.jobs.fleet.kept import kept_summary  # noqa: PLC0415 - slow to load
+
+    kept = kept_summary(repository, trial)
+    assert kept is not None
+    now = run_use(trial, None)
+    if now.recorded_usd is None:
+        return kept.row
+    use = replace(kept.row.use, recorded_usd=now.recorded_usd, recorded_basis=now.recorded_basis)
+    return replace(kept.row, use=use)
+
+
+def _store(repository: TrialRepository, trial: Trial, summary: JobSummary) -> JobSummary:
     home = repository.artifacts_dir.parent
     for digest in _digests(repository, [trial.id]).values():
         write_answer(home, trial.id, _ANSWER, digest, _adapter().dump_json(summary))
@@ -157,42 +155,6 @@ def store_summary(
         except VenturiError:  # removed since, with its stored answers
             forget_answers(home, trial.id)
     return summary
-
-
-def summary_of(
-    trial: Trial, line: Timeline, analysis: Analysis, diagnosis: Diagnosis
-) -> JobSummary:
-    """The summary of a job; a failed one has the meaning of its failure, and no saving."""
-    from venturi.jobs.stages.losses import failure_meaning  # noqa: PLC0415
-
-    plain = JobSummary(
-        application=line.account.application.id,
-        elapsed_s=line.elapsed_s if trial.elapsed_s is None else trial.elapsed_s,
-        use=run_use(trial, line),
-    )
-    if trial.state is State.FAILED:
-        meaning = failure_meaning(line.account, analysis)
-        said = None if trial.failure is None else trial.failure.message.partition("\n")[0]
-        return replace(
-            plain,
-            finding=said if meaning is None else meaning.meaning,
-            finding_reason=None if meaning or said else "no reason of the failure is recorded",
-            fix=None if meaning is None else meaning.remedy,
-            saving_reason=_FAILED,
-        )
-    first = next(iter(diagnosis.findings), None)
-    if first is None:
-        reason = diagnosis.silence or "no findings"
-        return replace(plain, finding_reason=reason, saving_reason=reason)
-    with_fix = replace(plain, finding=first.title, fix=first.fix, saving=first.saving)
-    if first.saving_s <= 0:
-        return replace(with_fix, saving_reason="the fix saves resources, not time")
-    return replace(
-        with_fix,
-        saving_s=first.saving_s,
-        saving_low_s=first.saving_low_s,
-        saving_high_s=first.saving_high_s,
-    )
 
 
 @cache

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from venturi.core.wording import count_of
 from venturi.jobs.stages.stage import label_of
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import Application, JobAccount
+from venturi.record.trial import State
 
 MOST = 100
+NO_REASON = "no reason is recorded"
 _SHOWN = 6  # operators that only one of two plans has
 _SHOWN_TEXT = 60
 # A join and the keys of its sides; of long ones the end may be cut off.
@@ -144,3 +147,36 @@ def _short(operator: str) -> str:
 
 def _times(n: int) -> str:
     return "" if n == 1 else f" ({n:,} times)"
+
+
+def failed_queries(account: JobAccount) -> list[str]:
+    """Return the messages of SQL queries that failed, also if the application ended well."""
+    if account.queries is None:
+        return []
+    rows = account.queries.select("outcome", "reason").rows()
+    return [reason or NO_REASON for outcome, reason in rows if outcome == "failed"]
+
+
+def _queries_without_end(account: JobAccount) -> int:
+    """The number of queries that may have ended in any way."""
+    if account.queries is None:
+        return 0
+    without = account.queries["ended_ms"].is_null() & account.queries["outcome"].is_null()
+    return int(without.sum())
+
+
+def ending(state: State, account: JobAccount) -> str:
+    """How an application ended: its state, or its queries that failed without failing it."""
+    failed, unknown = failed_queries(account), _queries_without_end(account)
+    if not (failed or unknown) or state is not State.SUCCEEDED:
+        return "outcome unknown" if state is State.UNKNOWN else state.value
+    n = count_of(len(failed) or unknown, "query", "queries")
+    least = "at least " if unknown else ""
+    return f"ended, {least}{n} failed" if failed else f"ended, outcome of {n} unknown"
+
+
+def failure_of(application: Application) -> str | None:
+    """How an application failed or was cut short, and the recorded reason; None if it succeeded."""
+    if application.outcome == "succeeded":
+        return None
+    return f"{application.outcome}: {application.reason or NO_REASON}"

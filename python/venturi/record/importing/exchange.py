@@ -29,18 +29,26 @@ from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
 from venturi.record.access.authors import Author
+from venturi.record.account_tables import ACCOUNT_TABLES
+from venturi.record.dropped_tables import (
+    RESTORED,
+    SUMMARY_NAME,
+    differ_in_tables_only,
+    remove_tables,
+    table_artifacts,
+    tables_dropped,
+)
 from venturi.record.importing.containers import MANIFEST, RECORDS
 from venturi.record.importing.formats import Format
 from venturi.record.importing.tally import ArrivalKind, ImportReport, Tally
 from venturi.record.importing.text import Refusal
-from venturi.record.job_account import ACCOUNT_TABLES
 from venturi.record.limits import check
 from venturi.record.store.files import refuse_existing, replacing
 from venturi.record.store.repository import NEWEST, TrialRepository
 from venturi.record.store.table_check import TableChecker
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
-from venturi.record.upkeep.locks import import_lock
+from venturi.record.upkeep.locks import import_lock, trial_lock
 
 FORMAT = Format(
     "archive",
@@ -133,6 +141,8 @@ def import_archive(
 ) -> ImportReport:
     """Import the trials of the archive `path`; existing ones are left unchanged.
 
+    Only task tables that were dropped here are restored, and not from an upload.
+
     Each new trial records that it was imported `by` this author. `storing` is entered while a trial
     that was read and checked is being stored.
 
@@ -158,8 +168,8 @@ def import_archive(
                     trial = _read_trial(line, id_, sha256, number)
                     check(trial, repository.limits)
                     with storing or nullcontext(), import_lock(repository.artifacts_dir.parent):
-                        added = _take_in(repository, archive, trial, tables, by)
-                    tally.arrive(trial, ArrivalKind.ADDED if added else ArrivalKind.PRESENT)
+                        kind, note = _take_in(repository, archive, trial, tables, by)
+                    tally.arrive(trial, kind, note=note)
                 except VenturiError as error:
                     if error.code == "VEN-SYSTEM":
                         raise  # no trial is at fault, and the next would wait as long
@@ -323,12 +333,17 @@ def _take_in(
     trial: Trial,
     tables: TableChecker,
     by: Author | None,
-) -> bool:
-    """Whether `trial` is new here; a different one with its id is an error.
+) -> tuple[ArrivalKind, str]:
+    """Whether `trial` is new here, and a note; a different one with its id is an error.
 
     An existing trial without its files (shared database, separate folders) gets them.
     """
     stored = _stored(repository, trial)
+    if stored is not None and stored != trial:
+        restores = tables_dropped(stored) is not None and tables_dropped(trial) is None
+        if not restores or by is not None:  # nothing proves that uploaded tables are the same
+            return ArrivalKind.PRESENT, ""
+        return _restore_tables(repository, archive, stored, trial, tables)
     if stored is None:
         repository.require_admitted(trial.id)
     missing = [
@@ -347,16 +362,41 @@ def _take_in(
             repository.add(trial, by)
     except VenturiError as error:
         if error.code == "VEN-RECORD-DUPLICATE" and _stored(repository, trial):
-            return False  # another import of the same trial was faster
+            return ArrivalKind.PRESENT, ""  # another import of the same trial was faster
         for path in kept:
             path.unlink(missing_ok=True)
             with suppress(OSError):  # it holds others, or was never made
                 path.parent.rmdir()
         raise
-    return stored is None
+    return (ArrivalKind.ADDED if stored is None else ArrivalKind.PRESENT), ""
+
+
+def _restore_tables(
+    repository: TrialRepository,
+    archive: zipfile.ZipFile,
+    stored: Trial,
+    trial: Trial,
+    tables: TableChecker,
+) -> tuple[ArrivalKind, str]:
+    """Put `trial`, which has task tables, in place of `stored`, which lost them."""
+    folder = repository.artifacts_dir / trial.id
+    with trial_lock(repository.artifacts_dir.parent, trial.id):
+        if repository.stored(trial.id) != stored:
+            return ArrivalKind.PRESENT, ""  # another import was faster
+        try:
+            for artifact in table_artifacts(trial):
+                _keep(repository, archive, trial, artifact, tables)
+        except VenturiError:
+            remove_tables(folder)
+            raise
+        if not repository.supersede(stored, trial):
+            return ArrivalKind.PRESENT, ""  # another machine was faster
+        (folder / SUMMARY_NAME).unlink(missing_ok=True)
+    return ArrivalKind.UPDATED, RESTORED
 
 
 def _stored(repository: TrialRepository, trial: Trial) -> Trial | None:
+    """The trial with the id of `trial`, equal or with other task tables; None if it is new."""
     try:
         stored = repository.get(trial.id)
     except VenturiError as error:
@@ -365,7 +405,7 @@ def _stored(repository: TrialRepository, trial: Trial) -> Trial | None:
         raise
     if stored.id != trial.id:
         return None  # a longer id that begins with this one
-    if stored != trial:
+    if stored != trial and not differ_in_tables_only(stored, trial):
         raise VenturiError(
             "VEN-RECORD-DUPLICATE", f"a different trial with the ID {trial.id} is recorded here"
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.core.wording import joined
+from venturi.record.dropped_tables import RESTORED, tables_dropped
 from venturi.record.importing.items import SOFTWARE, imported_id, since_1970
 from venturi.record.importing.tally import ArrivalKind
 from venturi.record.job_account import (
@@ -102,7 +103,19 @@ def _completeness(log: StoredApplication) -> tuple[int, ...]:
 def compare_logs(
     stored: StoredApplication, trial: Trial, account: JobAccount
 ) -> tuple[ArrivalKind, str]:
-    """Whether `account`, as the trial `trial`, has more than the stored one, and why."""
+    """Whether `account`, as the trial `trial`, has more than the stored one, and why.
+
+    The same log has more if the task tables of the stored one were dropped.
+    """
+    kind, why = _compare(stored, trial, account)
+    if kind is ArrivalKind.PRESENT and tables_dropped(stored.trial) is not None:
+        return ArrivalKind.UPDATED, RESTORED
+    return kind, why
+
+
+def _compare(
+    stored: StoredApplication, trial: Trial, account: JobAccount
+) -> tuple[ArrivalKind, str]:
     if stored.facts is None:
         return ArrivalKind.UPDATED, "its stored tables were missing or damaged"
     before, reading = stored.facts.reading, account.reading

@@ -68,10 +68,14 @@ class Removal:
     readmitted_by: Author | None = None
 
 
-def removable(repository: TrialRepository, conditions: Sequence[Condition]) -> RemovableTrials:
-    """The trials that meet all `conditions`; exclusions leave none of them out."""
+def removable(
+    repository: TrialRepository,
+    conditions: Sequence[Condition],
+    chosen: Sequence[sa.ColumnElement[bool]] = (),
+) -> RemovableTrials:
+    """The trials that meet all `conditions` and are `chosen`; exclusions leave none of them out."""
     with repository.reading() as connection:
-        return _removable(connection, repository.artifacts_dir, conditions)
+        return _removable(connection, repository.artifacts_dir, conditions, chosen)
 
 
 def remove(
@@ -80,10 +84,13 @@ def remove(
     texts: Sequence[str],
     author: Author,
     reason: str,
+    *,
+    chosen: Sequence[sa.ColumnElement[bool]] = (),
 ) -> tuple[Removal | None, RemovableTrials]:
     """Deletes the trials that meet all `conditions` (written as `texts`), with their files.
 
-    Without such trials nothing is recorded either.
+    `chosen` are further conditions, on the columns of the tables. Without such trials nothing is
+    recorded either.
     """
     reason = _line("reason", reason, REASON_CHARACTERS_MAX)
     if author.said is not None:
@@ -91,7 +98,7 @@ def remove(
     home = repository.artifacts_dir.parent
     with upkeep_lock(home, "venturi remove"), exclusive_files_lock(home):
         with repository.writing(alone=True) as connection:
-            found = _removable(connection, repository.artifacts_dir, conditions)
+            found = _removable(connection, repository.artifacts_dir, conditions, chosen)
             if not found.ids:
                 return None, found
             removal = Removal(new_id(), tuple(texts), author, reason, now(), found.ids)
@@ -177,10 +184,13 @@ def _removal(row: Any, ids: Sequence[str]) -> Removal:
 
 
 def _removable(
-    connection: sa.Connection, artifacts_dir: Path, conditions: Sequence[Condition]
+    connection: sa.Connection,
+    artifacts_dir: Path,
+    conditions: Sequence[Condition],
+    chosen: Sequence[sa.ColumnElement[bool]],
 ) -> RemovableTrials:
-    chosen = sa.select(TRIALS.c.id, TRIALS.c.state).where(*where(conditions, ()))
-    found = connection.execute(chosen.order_by(TRIALS.c.id)).all()
+    every = sa.select(TRIALS.c.id, TRIALS.c.state).where(*where(conditions, ()), *chosen)
+    found = connection.execute(every.order_by(TRIALS.c.id)).all()
     ids = tuple(row.id for row in found if row.state in _REMOVABLE)
     record_bytes = 0
     size = sa.func.sum(sa.func.length(RECORDS.c.record))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import has_tables, load
 from venturi.web.io.page import IoAmount
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def amounts_of(
     repository: TrialRepository, trial: Trial, owners: TraceOwners
 ) -> Iterator[IoAmount]:
     """The amounts in the account of `trial`; none without an account."""
-    if not has_account(trial):
+    if not has_tables(trial):
         return
     tasks = load(repository, trial).tasks
     for what, operation, classes, metrics in _AMOUNTS:

@@ -185,6 +185,7 @@ export interface JobData {
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
+  dropped: string | null;
 }
 export interface Outlooks {
   found: Outlook[];

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter
 
 from venturi.core.errors import VenturiError
-from venturi.record.job_account import ACCOUNT_TABLES
+from venturi.record.account_tables import ACCOUNT_TABLES
 from venturi.record.store.answer_cache import cached_answer, forget_answers, store_answer
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial

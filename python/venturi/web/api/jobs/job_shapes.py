@@ -212,7 +212,7 @@ class JobData:
     most task time, `memory` those with the fullest heaps, `caches` those with the most bytes.
     `batches` are of the `streams` with the most batch time. `sentence` is the answer in at most
     25 words: the costliest finding, the bottleneck, or why it is unknown. `verdict` has the
-    bottleneck.
+    bottleneck. `dropped` says when the task tables were dropped: only the kept summary is left.
     """
 
     outlook: Outlooks
@@ -250,6 +250,7 @@ class JobData:
     tiers: tuple[TierUse, ...] = ()
     tier_levels: TierLevels | None = None
     missing_reason: str | None = None
+    dropped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,23 @@ import numpy as np
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.fleet.kept import KeptSummary, kept_summary
 from venturi.jobs.stages.analysis import analyse_trial
 from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.causes import Floats
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.host_use import HostUseByStage, host_use_by_stage, sentence
 from venturi.jobs.stages.memory import memory_uses
-from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.queries import failure_of
+from venturi.jobs.stages.stage import Analysis, NarrowestPoint, Stage
 from venturi.jobs.stages.streaming import stream_batches, stream_uses
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.stages.verdict import in_words
 from venturi.jobs.tiers.recorded_tiers import tier_levels, tier_uses
 from venturi.jobs.whatif.ideal import ideals
 from venturi.jobs.whatif.outlook import Outlooks, outlooks
-from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.dropped_tables import tables_dropped
+from venturi.record.job_account import has_account, load
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 from venturi.results.hosts.use import HostUse
@@ -65,6 +68,8 @@ def job_of(repository: TrialRepository, trial: Trial) -> JobData:
         return data_of(line, found, host, diagnose(line, found))
 
     try:
+        if (kept := kept_summary(repository, trial)) is not None:
+            return _data_of_summary(trial, kept)
         return JOB.of(repository, trial, made)
     except VenturiError as error:
         return _nothing(error.message)
@@ -79,12 +84,43 @@ def _nothing(reason: str) -> JobData:
     )
 
 
+def _data_of_summary(trial: Trial, kept: KeptSummary) -> JobData:
+    """The answer about a job without task tables."""
+    dropped, found, point = tables_dropped(trial), kept.diagnosis, kept.narrowest
+    if found is None or point is None:
+        return _nothing(f"{kept.row.finding_reason or 'no findings'}; {dropped}")
+    return JobData(
+        Outlooks((), None, dropped),
+        began_s=kept.began_s,
+        began_reason=None if kept.began_s is not None else NO_CLOCK,
+        failure=kept.failure,
+        elapsed_s=kept.elapsed_s,
+        lacks_tasks=kept.lacking is not None,
+        sentence=found.sentence,
+        verdict=point.sentence,
+        findings=found.findings,
+        silence=found.silence,
+        overlap=found.overlap,
+        unseen=found.unseen,
+        parts=_parts(point),
+        dropped=dropped,
+    )
+
+
+def _parts(point: NarrowestPoint) -> tuple[JobPart, ...]:
+    whole_s = point.of_s
+    return tuple(
+        JobPart(part, in_words(part), share * whole_s, share)
+        for part, share in point.shares.items()
+        if whole_s is not None
+    )
+
+
 def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnosis) -> JobData:
     """The answer about a job of which all this was found out."""
     account = line.account
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
-    whole_s = found.verdict.of_s
     uses = executor_uses(line)
     queries, jobs = queries_of(line), jobs_of(line, ideals(line, REPLAYED_TASKS))
     busiest = {each.executor_id for each in sorted(uses, key=lambda e: -e.task_s)[:SHOWN_EXECUTORS]}
@@ -92,7 +128,7 @@ def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnos
         began_s=account.began_s,
         began_reason=None if account.began_s is not None else account.origin_reason or NO_CLOCK,
         applications=account.applications,
-        failure=_failure(account),
+        failure=failure_of(account.application),
         elapsed_s=found.elapsed_s,
         lacks_tasks=line.gaps.lacks,
         driver_s=found.driver_s,
@@ -102,11 +138,7 @@ def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnos
         silence=told.silence,
         overlap=told.overlap,
         unseen=told.unseen,
-        parts=tuple(
-            JobPart(part, in_words(part), share * whole_s, share)
-            for part, share in found.verdict.shares.items()
-            if whole_s is not None
-        ),
+        parts=_parts(found.verdict),
         cores=found.cores,
         losses=found.losses[:SHOWN_LOSSES],
         lost_executors=found.lost_executors[:SHOWN_EXECUTORS],
@@ -132,13 +164,6 @@ def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnos
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
     )
-
-
-def _failure(account: JobAccount) -> str | None:
-    application = account.application
-    if application.outcome == "succeeded":
-        return None
-    return f"{application.outcome}: {application.reason or 'no reason is recorded'}"
 
 
 def _running(line: Timeline) -> JobRunning | None:

@@ -20,7 +20,7 @@ from venturi.machines.advice.volumes import equipped
 from venturi.machines.catalog import Catalog, load_shipped
 from venturi.machines.catalog.find import shipped_with
 from venturi.record.account_kind import ACCOUNT_KINDS
-from venturi.record.job_account import has_account
+from venturi.record.job_account import has_tables
 from venturi.record.query import paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
@@ -176,6 +176,6 @@ def _newest(repository: TrialRepository) -> tuple[WhatIfJob, ...]:
     )
     found: list[WhatIfJob] = []
     for row in paging.rows(repository, Query(conditions, limit=LOOKED_AT)).rows:
-        if len(found) < SHOWN_JOBS and has_account(repository.get(row.id)):
+        if len(found) < SHOWN_JOBS and has_tables(repository.get(row.id)):
             found.append(WhatIfJob(row.id, row.workload, row.engine, row.started_at, row.elapsed_s))
     return tuple(found)

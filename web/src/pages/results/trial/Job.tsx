@@ -315,7 +315,7 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
 /** The sections of a job below its summary. */
 export function JobDetails({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
   const { data } = useJob(trial.id, detail);
-  if (!data || data.missing_reason) return null; // the summary says why
+  if (!data || data.missing_reason || data.dropped) return null; // the summary says why
   return (
     <section aria-labelledby="job">
       <h2 id="job">Job details</h2>

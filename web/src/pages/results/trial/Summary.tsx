@@ -127,13 +127,18 @@ function NextSteps({ trial, detail, data }: { trial: Trial; detail: TrialDetail;
     <>
       <h3>Next steps</h3>
       <ul className="dots">
-        {!exported && <CompareRuns trial={trial} detail={detail} />}
+        {!exported && data.dropped === null && <CompareRuns trial={trial} detail={detail} />}
         {data.executors.length > 0 && trial.state === "succeeded" && !exported && (
           <li>
             <Link href={`${PAGES.whatif.path}?${new URLSearchParams({ trial: trial.id })}`}>
               What would it take elsewhere?
             </Link>{" "}
             Other machines, settings, or more data.
+          </li>
+        )}
+        {data.dropped !== null && (
+          <li>
+            To restore stages and tasks: <code>venturi import LOG</code>
           </li>
         )}
         {data.outlook.reason === null && (
@@ -165,6 +170,9 @@ export function JobSummary({ trial, detail }: { trial: Trial; detail: TrialDetai
           <Failure data={data} />
           <Findings data={data} />
           <WhereTimeWent data={data} />
+          {data.dropped !== null && (
+            <p className="nothing">Stages and tasks can't be shown: {data.dropped}.</p>
+          )}
           <NextSteps trial={trial} detail={detail} data={data} />
         </>
       )}

@@ -12,7 +12,7 @@ const named = (sections: readonly Listed[]): SectionList =>
 
 /** The sections of a job, below its summary. */
 export const jobSections = (job: JobData): SectionList =>
-  job.missing_reason !== null
+  job.missing_reason !== null || job.dropped !== null
     ? []
     : named([
         ["stages", "Stages", job.stages.length > 0],
