@@ -199,6 +199,12 @@ MESSAGES = [
         "files-changed",
     ),
     (
+        "s3-forbidden",
+        "java.nio.file.AccessDeniedException: s3a://b/k: getFileStatus on s3a://b/k: "
+        "software.amazon.awssdk.services.s3.model.S3Exception: null (Status Code: 403)",
+        "store-denied",
+    ),
+    (
         "gcs-429",
         "java.io.IOException: Error accessing gs://bucket/out/_SUCCESS\n"
         "Caused by: com.google.api.client.googleapis.json.GoogleJsonResponseException: "

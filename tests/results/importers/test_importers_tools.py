@@ -462,7 +462,7 @@ TABLE = (
 def test_own_table_with_units_states_and_dates() -> None:
     columns = ("elapsed_s=minutes:min", "workload=job", "started_at=when", "state=ok")
     good, bad = trials(read("table", TABLE, *columns))
-    assert (good.elapsed_s, good.workload.name, good.configuration) == (90.0, "sort", {"exit": 0})
+    assert (good.elapsed_s, good.workload.name, good.configuration) == (90.0, "sort", {})
     assert good.started_at == datetime(2026, 5, 1, 10, tzinfo=UTC)
     assert (bad.state, bad.values("time_to_failure_s")) == (State.FAILED, [120.0])
     assert [each.code for each in bad.warnings] == ["VEN-IMPORT-CLOCK"]

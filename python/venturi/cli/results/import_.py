@@ -12,7 +12,7 @@ from venturi.cli.options import DURATION, json_option, label_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
 from venturi.cli.results.import_messages import FileOutcome, fields_of
 from venturi.cli.results.import_sources import STDIN, fetched, is_file_url
-from venturi.cli.results.mapping_file import mapping_text, read_mapping
+from venturi.cli.results.mapping_file import mapping_text, read_mapping, require_writable
 from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
@@ -144,8 +144,11 @@ def command(
 ) -> int:
     format_, sources = what
     is_new = mapping is not None and not mapping.exists()
-    if mapping is not None and not is_new:
-        columns = (*read_mapping(mapping), *columns)
+    if mapping is not None:
+        if is_new:
+            require_writable(mapping)
+        else:
+            columns = (*read_mapping(mapping), *columns)
     if columns or mapping:
         if format_ is not None and format_.name != OWN_TABLE:
             raise click.UsageError(f"--column and --mapping belong to the format {OWN_TABLE}")

@@ -66,7 +66,7 @@ def import_all(
     refused, brief = 0, False
     with (
         open_repository() as repository,
-        closing(_outcomes(repository, format_, files)) as all_found,
+        closing(_outcomes(repository, format_, files, named)) as all_found,
     ):
         for found in all_found:
             outcome = found if named is None else replace(found, file=named)
@@ -95,7 +95,10 @@ def import_all(
 
 
 def _outcomes(
-    repository: TrialRepository, format_: Format | None, files: Sequence[Path]
+    repository: TrialRepository,
+    format_: Format | None,
+    files: Sequence[Path],
+    named: str | None,
 ) -> Generator[FileOutcome]:
     if not files:
         from venturi.record.starter import import_starter
@@ -103,7 +106,7 @@ def _outcomes(
         yield FileOutcome(None, STARTER, import_starter(repository))
     for given in files:
         try:
-            chosen = [format_] if format_ else _recognised(given)
+            chosen = [format_] if format_ else _recognised(given, named)
         except VenturiError as error:
             yield FileOutcome(given, None, error=error)
             continue
@@ -141,9 +144,9 @@ def _of_format(repository: TrialRepository, format_: Format, given: Path) -> Ite
         yield FileOutcome(given, format_.name, error=error)
 
 
-def _recognised(file: Path) -> list[Format]:
+def _recognised(file: Path, named: str | None) -> list[Format]:
     found = formats_of(file)
     if not is_first_screen():
         for each in found:
-            say(f"{file}: recognized as {each.name}: {each.title}")
+            say(f"{named or file}: recognized as {each.name}: {each.title}")
     return found

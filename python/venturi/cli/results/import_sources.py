@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
+import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError
 
-from venturi.core.errors import VenturiError
+from venturi.core.errors import UsageError, VenturiError
 
 STDIN = "-"
 """The source that stands for standard input."""
 _BYTES = 1 << 30
 _CHUNK = 1 << 20
 _TIMEOUT_S = 60
+_LEAST_BYTES_PER_S = 1_000
+_NAME = re.compile(r"[^\w.-]")
 _TEXTS = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".report", ".log", ".jhist"}
 _PACKED = {".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zstd", ".lz4"}
 _SUFFIXES = _TEXTS | _PACKED | {".parquet"}
@@ -30,7 +34,10 @@ def is_file_url(url: str, *, format_given: bool) -> bool:
 
     Its path ends like a file's, or the user named a format of results.
     """
-    parts = urllib.parse.urlsplit(url)
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError:  # downloading it says what is wrong
+        return True
     if parts.scheme not in {"http", "https"}:
         return False
     return format_given or Path(parts.path).suffix.lower() in _SUFFIXES
@@ -46,19 +53,25 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
     with tempfile.TemporaryDirectory(prefix="venturi-") as folder:
         if source == STDIN:
             path = Path(folder, "stdin")
+            if sys.stdin is None:
+                raise UsageError(
+                    "VEN-IMPORT-FORMAT",
+                    "standard input is closed",
+                    hint="pipe a file into it, or name the file",
+                )
             with path.open("wb") as file:
-                _copy(sys.stdin.buffer, file, "standard input")
+                _copy(sys.stdin.buffer.read, file, "standard input")
             yield path, "standard input"
             return
-        name = Path(urllib.parse.unquote(urllib.parse.urlsplit(source).path)).name
-        path = Path(folder, name or "file")
         try:
+            name = _NAME.sub("_", Path(urllib.parse.urlsplit(source).path).name)
+            path = Path(folder, name or "file")
             # The scheme is http or https.
             with (
                 urllib.request.urlopen(source, timeout=_TIMEOUT_S) as answer,  # noqa: S310
                 path.open("wb") as file,
             ):
-                _copy(answer, file, source)
+                _download(answer, file, source)
         except (OSError, HTTPException, ValueError) as error:
             if isinstance(error, HTTPError):
                 error.close()
@@ -71,9 +84,29 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
         yield path, source
 
 
-def _copy(source: IO[bytes], target: IO[bytes], name: str) -> None:
+def _download(answer: HTTPResponse, target: IO[bytes], source: str) -> None:
+    """Copy all of an answer; TimeoutError if it is too slow, EOFError if it is cut off."""
+    began_s = time.monotonic()
     done = 0
-    while chunk := source.read(_CHUNK):
+
+    def read(most: int) -> bytes:
+        nonlocal done
+        chunk = answer.read1(most)
+        done += len(chunk)
+        passed_s = time.monotonic() - began_s
+        if chunk and passed_s > _TIMEOUT_S and done < _LEAST_BYTES_PER_S * passed_s:
+            raise TimeoutError(f"slower than {_LEAST_BYTES_PER_S:,} bytes/s")
+        return chunk
+
+    _copy(read, target, source)
+    promised = answer.headers.get("Content-Length")
+    if promised is not None and promised != str(done):
+        raise OSError(f"cut off after {done:,} of {promised} bytes")
+
+
+def _copy(read: Callable[[int], bytes], target: IO[bytes], name: str) -> None:
+    done = 0
+    while chunk := read(_CHUNK):
         done += len(chunk)
         if done > _BYTES:
             raise VenturiError(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from venturi.cli.results.import_messages import FileOutcome
 from venturi.core.errors import VenturiError, unreadable
+from venturi.record.importing.recognise import refuse_special
 
 _CODE = "VEN-IMPORT-FORMAT"
 _BYTES = 1 << 20
@@ -22,20 +23,39 @@ _HEAD = """\
 
 def read_mapping(path: Path) -> tuple[str, ...]:
     """Return the columns in the file as FIELD=COLUMN[:UNIT]; VEN-IMPORT-FORMAT if it has none."""
+    refuse_special(path, _CODE)
     try:
-        content = path.read_bytes()[: _BYTES + 1]
+        with path.open("rb") as file:
+            content = file.read(_BYTES + 1)
     except OSError as error:
         raise unreadable(path, error, _CODE) from error
+    if len(content) > _BYTES:
+        raise _unusable(path, f"it has more than {_BYTES:,} bytes")
     try:
         columns = tomllib.loads(content.decode()).get("columns")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unusable(path, str(error)) from error
-    if not isinstance(columns, dict) or not columns or len(content) > _BYTES:
+    if not isinstance(columns, dict):
         raise _unusable(path, "no table [columns]")
     for field, column in columns.items():
         if not isinstance(column, str):
             raise _unusable(path, f"columns.{field} is not a text")
     return tuple(f"{field}={column}" for field, column in columns.items())
+
+
+def require_writable(path: Path) -> None:
+    """VEN-IMPORT-FORMAT if the new mapping file can't be written, before anything is imported."""
+    try:
+        with path.open("x"):
+            pass
+        path.unlink()
+    except OSError as error:
+        raise VenturiError(
+            _CODE,
+            f"{path} can't be written: {error.strerror}",
+            where={"file": str(path)},
+            hint="name a file in a folder that you can write to",
+        ) from error
 
 
 def mapping_text(columns: Iterable[str], outcomes: Iterable[FileOutcome]) -> str:

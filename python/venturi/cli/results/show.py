@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from venturi.cli.open_repository import open_repository
 from venturi.cli.options import F, json_option, print_json
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_everything
 from venturi.core import units
+from venturi.jobs.stages.queries import failed_queries
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.tiers.recorded_tiers import tier_uses
 from venturi.record import io_trace
@@ -245,7 +247,16 @@ def _opening(
 ) -> Iterator[Paragraph | Table]:
     from venturi.machines.health.verdict import verdicts
 
-    if job is not None:
+    if job is not None and (trial.state is State.FAILED or failed_queries(job.account)):
+        from venturi.terminal.findings import opening
+        from venturi.terminal.job_screen import job_screen
+
+        cost = cost_of_job(trial, job)
+        yield from job_screen(trial, job.account, job.analysis, job.diagnosis, cost)
+        # Without the sentence, which advises how to make a job faster that doesn't work.
+        yield from islice(opening(job.analysis, job.diagnosis), 1, None)
+        yield Paragraph("")
+    elif job is not None:
         from venturi.terminal.findings import opening
         from venturi.terminal.job_screen import cost_line, headline
 

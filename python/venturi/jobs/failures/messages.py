@@ -91,6 +91,8 @@ def headline(reason: str | None) -> str | None:
     if not lines:
         return None
     lines[0] = _TASK_ERROR.sub("", lines[0].strip())
+    if lines[0].endswith(":") and len(lines) > 1:  # "Most recent failure reason:"
+        lines[:2] = [f"{lines[0]} {lines[1].strip()}"]
     if (aborted := _ABORTED.search(lines[0])) is not None:
         rest = lines[0][aborted.end() :]
         cause = _cause([*([rest] if rest else []), *lines[1:]])

@@ -316,7 +316,7 @@ def _utf_16(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _gzip(file: IO[bytes]) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=file) as unpacked:
+    with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         yield from _chunks_of(unpacked, file)
 
 

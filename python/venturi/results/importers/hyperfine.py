@@ -84,7 +84,8 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
             yield Refusal(place + 1, f"{field}.times", str(elapsed_s)[:100], "not a time above 0")
             continue
         code = _at(codes, run)
-        failed = code is not None and code != 0
+        # hyperfine writes null for a command that a signal ended.
+        failed = code != 0 if isinstance(codes, list) and run < len(codes) else False
         peak = _at(memory, run)
         yield Trial(
             id=imported_id("hyperfine", command, str(chosen), str(times), str(place), str(run)),
@@ -103,8 +104,12 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
                 *((Sample("memory_peak_bytes", peak, "B"),) if is_number(peak) else ()),
                 *((Sample("time_to_failure_s", elapsed_s, "s"),) if failed else ()),
             ),
-            failure=Failure("workload", FAILED, f"exit code {code}") if failed else None,
+            failure=Failure("workload", FAILED, _exit(code)) if failed else None,
         )
+
+
+def _exit(code: object) -> str:
+    return "no exit code: a signal ended the command" if code is None else f"exit code {code}"
 
 
 def _parameters(result: Mapping[str, Any]) -> dict[str, Scalar]:

@@ -207,7 +207,8 @@ _ALSO = {
     "elapsed_s": ("real time", "wall time", "run time", "elapsed time", "execution time", "secs"),
     "started_at": ("timestamp", "start time", "datetime"),
     "nodes": ("hosts",),
-    "exit_code": ("exit status", "return code", "rc"),
+    "exit_code": ("exit", "exitcode", "exit status", "return code", "returncode", "rc"),
+    "state": ("success", "succeeded", "passed", "ok"),
     "repetition": ("run", "iteration", "rep"),
 }
 """Further words for fields in tables."""
@@ -248,7 +249,8 @@ def _field(column: str) -> str | None:
         word, words = word_of(name), name.replace("_", " ").replace("-", " ").casefold()
         recorded = () if word is None else word.names
         for field in FIELDS:
-            if field in recorded or words in _ALSO.get(field, ()):
+            own = field in recorded or words == field.replace("_", " ")
+            if own or words in _ALSO.get(field, ()):
                 return field
     return None
 

@@ -43,6 +43,8 @@ def locality_wait(case: Case) -> Iterator[Hit]:
         if int((beside > _OVERLAP_S).sum()) > 1 or not constant:
             continue
         places, _ = case.ran(stage.key)
+        if (case.column("attempt")[places] > 0).any():
+            continue  # a retry waits for the failure before it
         kinds = case.column("locality")[places]
         n, saved_s = case.without_pauses_s(stage.key, least_s)
         if n and np.isin(kinds, _NEAR).any():
