@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.core.wording import count_of, joined
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import AccountReading, JobAccount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,13 +40,17 @@ QUEUE_FULL = LossCause(
 )
 # Spark writes the start of a log itself, not through its queue.
 _NO_BEGINNING = LossCause("the file lacks its beginning", "import the whole file")
+_DAMAGED = LossCause("lines of the log are damaged", "copy the log again")
 _NO_PART = LossCause("a part of the rolling log is missing", "import all of its parts")
 
 
-def loss_cause(dropped: Mapping[str, int]) -> LossCause:
-    """Return the cause that fits the kinds of missing events."""
+def loss_cause(reading: AccountReading) -> LossCause:
+    """Return the cause that fits the kinds of missing events and the damage of the log."""
+    dropped = reading.dropped
     if dropped.get("log part"):
         return _NO_PART
+    if reading.malformed or reading.damaged or reading.oversized:
+        return _DAMAGED
     return _NO_BEGINNING if dropped.get("log start") else QUEUE_FULL
 
 

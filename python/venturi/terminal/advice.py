@@ -253,9 +253,9 @@ def _limits(option: Option) -> str:
     """The resource that limits each phase, once if it's the same in all."""
     names = [SHORT.get(each.narrowest, each.narrowest) for each in option.phases]
     if len(set(names)) == 1:
-        return names[0] + ("" if all(each.certain for each in option.phases) else "?")
+        return ("" if all(each.certain for each in option.phases) else "perhaps ") + names[0]
     phases = zip(names, option.phases, strict=True)
-    return ", ".join(name if each.certain else f"{name}?" for name, each in phases)
+    return ", ".join(name if each.certain else f"perhaps {name}" for name, each in phases)
 
 
 def _price_date(option: Option) -> str:

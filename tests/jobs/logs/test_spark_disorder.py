@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from venturi.jobs.logs.spark_queries import PLAN_CHANGED
 from venturi.jobs.logs.trial import lost
 from venturi.record.gaps import loss_cause
 from venturi.record.importing.formats import Log
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import AccountReading, JobAccount
 
 DATA = Path(__file__).parents[2] / "data" / "spark"
 
@@ -159,7 +160,9 @@ def test_a_job_whose_result_stage_never_ran_has_no_end(tmp_path: Path) -> None:
     ],
 )
 def test_the_remedy_fits_what_a_log_lacks(dropped: dict[str, int], remedy: str) -> None:
-    assert remedy in loss_cause(dropped).remedy
+    reading = AccountReading((), "", 0, None, 0, dropped=dropped)
+    assert remedy in loss_cause(reading).remedy
+    assert "copy" in loss_cause(replace(reading, dropped={"task end": 1}, malformed=2)).remedy
 
 
 @pytest.mark.parametrize(

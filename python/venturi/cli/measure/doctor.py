@@ -207,7 +207,12 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
         for finding in ordered:
             show(*_lines(finding))
         return
-    next_step("see all checks", "venturi doctor --all")
+    words = "nothing to change; see all checks"
+    if any(each.severity is Severity.PROBLEM for each in findings):
+        words = "fix these before you measure; see all checks"
+    elif any(each.severity is Severity.ADVICE for each in findings):
+        words = "consider these; see all checks"
+    next_step(words, "venturi doctor --all")
     for finding in ordered:
         if finding.severity is not Severity.OK:
             show_whole(*_lines(finding))

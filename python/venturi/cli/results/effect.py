@@ -232,6 +232,10 @@ def _values(answer: Effects) -> Table:
             *([_between(each.low_tenth, each.high_tenth) if each.strata > 1 else ""] * whole),
             outcome_text(each) + (f", {each.failed} failed" if each.failed else ""),
         )
+    strata = [each.strata for each in answer.effects if each.strata]
+    if strata and max(strata) > 2 * min(strata):
+        note = "each row has settings of its own; `venturi rank` compares the rows"
+        made.notes.append(("settings", note))
     if any(map(perhaps, answer.effects)):
         made.notes.append(("verdict", "perhaps: may be chance, as so many values were compared"))
     return made

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from venturi.results.ranking.ranking import Ranking
 
 OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
-_FIRST_GROUPS = 8
+_FIRST_GROUPS = 6
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 
 
@@ -278,7 +278,7 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
         for each in sets[:1] if is_first_screen() else sets:
             _print_set(ranked, each, ranked.alike.alpha)
         if is_first_screen():
-            show(*others[-1:])
+            show(*others[:1])
             show_whole(*([Paragraph("; ".join(codes), "dim")] if codes else []))
             return
         show("held equal: " + ", ".join(ranked.alike.equal))

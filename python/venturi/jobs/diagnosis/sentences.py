@@ -28,6 +28,7 @@ from venturi.record.account_kind import AccountKind
 from venturi.record.gaps import loss_cause
 
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+_MISSING_LEAST = 0.005  # of the time: less rounds to 0 %
 _LARGE = 1.67  # units: 100 s and more are minutes
 DRIVER = "driver"
 _NO_CAUSE = (UNATTRIBUTED, TO_COMPUTE)
@@ -128,8 +129,10 @@ def _cut(line: Timeline, shares: Mapping[str, float], took: str) -> str | None:
     missing = shares.get(NOT_IN_LOG, 0.0)
     application = line.account.application
     if line.gaps.lacks:
-        lost = f"for {missing:.0%} of {took}" if missing >= 0.005 else "of some tasks"
-        return f"the log lacks events {lost}; {loss_cause(line.gaps.dropped or {}).remedy}"
+        lost = line.gaps.sentence or "the log lacks events of some tasks"
+        if missing >= _MISSING_LEAST:
+            lost = f"the log lacks events for {missing:.0%} of {took}"
+        return f"{lost}; {loss_cause(line.account.reading).remedy}"
     if application.outcome in {"unfinished", "unknown"} and application.end_recorded:
         return application.reason or "the end of a job is missing"
     if application.outcome == "unfinished":

@@ -414,6 +414,6 @@ def lost(reading: AccountReading) -> Iterator[str]:
         count_of(n, name) for name, n in reading.dropped.items() if n and name != "log part"
     ]:
         whole = not (reading.truncated or reading.malformed or reading.damaged)
-        yield f"{joined(said)} missing" + (f": {loss_cause(reading.dropped).says}" if whole else "")
+        yield f"{joined(said)} missing" + (f": {loss_cause(reading).says}" if whole else "")
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"
