@@ -212,7 +212,7 @@ def _fill(
                 done = _unpack(source, place, min(left, size), path, most)
             except (*_DAMAGED, *_CLASHING) as error:
                 problems.append(_damaged(path, name, error))
-                # Of a wrong checksum, no byte is known to be right; a cut file is right so far.
+                # With a wrong checksum, any byte may be wrong; a cut file is right up to the cut.
                 wrong = isinstance(error, zipfile.BadZipFile) and "CRC" in str(error)
                 if place.is_file() and (wrong or not place.stat().st_size):
                     place.unlink()
