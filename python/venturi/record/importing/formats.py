@@ -98,7 +98,7 @@ class Format:
 
     @property
     def is_recognizable(self) -> bool:
-        """Whether a file's beginning or name can tell that it is of this format."""
+        """Whether a file's beginning or name shows that it is of this format."""
         return bool(self.pattern or self.columns or self.suffix)
 
     @property
