@@ -119,4 +119,6 @@ def test_requests_are_of_the_tasks_whose_threads_made_them(
     ran = account.tasks.select("stage_id", "task_id").iter_rows()
     told = {(each["stage"], each["task"]) for each in whose["tasks"]}
     assert told <= {(str(stage), int(task)) for stage, task in ran}
-    assert {stage for stage, _ in told} == {*read, in_python}
+    # Under memory pressure, a task that writes a block also sends it to the disk itself.
+    readers = {each["stage"] for each in whose["tasks"] if each["read"]["bytes"]}
+    assert readers == {*read, in_python}
