@@ -178,8 +178,8 @@ def _require_word(ran: VerbResult) -> None:
     lines = ran.stderr.splitlines()
     if "Traceback (most recent call last):" in lines:
         raise AssertionError(f"a traceback: {' <- '.join(lines[-1:-6:-1])}")
-    # Refused trials have a code each; what is wrong with a repository is data.
-    told = "[VEN-" in ran.stderr or " wrong\n" in ran.stderr
+    # Refused trials have a code each, on stdout; what is wrong with a repository is data.
+    told = "[VEN-" in ran.stdout + ran.stderr or " wrong\n" in ran.stderr
     assert ran.status <= 0 or told, f"status {ran.status} without a code: {ran.stderr[:300]}"
 
 
