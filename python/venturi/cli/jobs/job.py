@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from venturi.jobs.diagnosis.find import Diagnosis
     from venturi.jobs.stages.host_use import HostUseByStage
     from venturi.jobs.stages.timeline import Timeline
-    from venturi.machines.cost.job_prices import JobCost
+    from venturi.machines.cost.job_prices import JobCost, JobPrices
     from venturi.record.store.repository import TrialRepository
 
 
@@ -53,6 +53,12 @@ def cost_of_job(trial: Trial, job: AnalyzedJob) -> JobCost:
     """The cost of the job's run, at its recorded price or the user's."""
     from venturi.jobs.fleet.run_use import run_use
     from venturi.machines.cost.job_prices import job_cost
+
+    return job_cost(run_use(trial, job.line), own_prices())
+
+
+def own_prices() -> JobPrices:
+    """The user's prices of jobs; VEN-PRICE-FORMAT if their file has a mistake."""
     from venturi.machines.cost.prices_file import own_job_prices
 
-    return job_cost(run_use(trial, job.line), own_job_prices(settings.load().job_prices))
+    return own_job_prices(settings.load().job_prices)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venturi.cli.jobs.job import own_prices
 from venturi.cli.open_repository import counting, open_repository
 from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import LINES_MAX, details_option, is_first_screen, next_step, show
-from venturi.core import settings
 from venturi.core.wording import count_of
 from venturi.terminal.table import SCREEN_WIDTH
 
@@ -74,9 +74,8 @@ def command(*, where: tuple[str, ...], limit: int, each: bool, as_json: bool) ->
 
 def _diagnosed(repository: TrialRepository, query: Query, *, each: bool) -> Fleet:
     from venturi.jobs.fleet.answer import fleet
-    from venturi.machines.cost.prices_file import own_job_prices
 
-    prices = own_job_prices(settings.load().job_prices)
+    prices = own_prices()
     with counting("diagnosing", "jobs") as progress:
         return fleet(repository, query, prices, each=each, go_on=_going_on(progress))
 

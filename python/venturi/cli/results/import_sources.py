@@ -7,15 +7,15 @@ import sys
 import tempfile
 import time
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO
-from urllib.error import HTTPError
+from typing import IO, TYPE_CHECKING
 
 from venturi.core.errors import UsageError, VenturiError
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 STDIN = "-"
 """The source that stands for standard input."""
@@ -63,6 +63,11 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
                 _copy(sys.stdin.buffer.read, file, "standard input")
             yield path, "standard input"
             return
+        # Files on disk need no HTTP.
+        import urllib.request
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+
         try:
             name = _NAME.sub("_", Path(urllib.parse.urlsplit(source).path).name)
             path = Path(folder, name or "file")
@@ -85,7 +90,7 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
 
 
 def _download(answer: HTTPResponse, target: IO[bytes], source: str) -> None:
-    """Copy all of an answer; TimeoutError if it is too slow, EOFError if it is cut off."""
+    """Copy all of an answer; TimeoutError if it is too slow, OSError if it is cut off."""
     began_s = time.monotonic()
     done = 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import PageFile, html_options
-from venturi.cli.jobs.job import AnalyzedJob, cost_of_job, job_of
+from venturi.cli.jobs.job import AnalyzedJob, cost_of_job, job_of, own_prices
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import F, json_option, print_json
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_everything
@@ -166,12 +166,10 @@ def _kept(repository: TrialRepository, trial: Trial) -> KeptSummary | None:
 
 
 def _show_kept(trial: Trial, kept: KeptSummary) -> None:
-    from venturi.core import settings
     from venturi.machines.cost.job_prices import job_cost
-    from venturi.machines.cost.prices_file import own_job_prices
     from venturi.terminal.job_screen import kept_screen
 
-    cost = job_cost(kept.row.use, own_job_prices(settings.load().job_prices))
+    cost = job_cost(kept.row.use, own_prices())
     show(*kept_screen(trial, kept, cost))
 
 
