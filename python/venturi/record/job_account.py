@@ -229,9 +229,7 @@ def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
 
 def attach(repository: TrialRepository, trial: Trial, account: JobAccount) -> Trial:
     """Store `account` among the artifacts of `trial`, which the caller saves next."""
-    for name, content in files(account):
-        trial = repository.attach(trial, "other", name, content)
-    return trial
+    return repository.attach_all(trial, "other", files(account))
 
 
 def has_tiers(settings: Mapping[str, str]) -> bool:

@@ -80,12 +80,15 @@ def remove_abandoned(folder: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
+def replacing(
+    path: Path, *, durable: bool = True, mode: int | None = None, names_durable: bool = True
+) -> Iterator[BinaryIO]:
     """A binary file that becomes `path` when the block ends, and is removed when it fails.
 
     It has exactly `mode`, by default the one that the umask leaves. If `durable`, the data is on
     the disk before the name is (write, fsync, rename, fsync of the folder), so a crash of the
-    machine at any instant leaves the old file or the new one, too.
+    machine at any instant leaves the old file or the new one, too. Without `names_durable`, the
+    caller calls `sync_names` after its last file in the folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
@@ -101,13 +104,17 @@ def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> I
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    if not durable:
-        return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    if durable and names_durable:
+        sync_names(path.parent)
+
+
+def sync_names(folder: Path) -> None:
+    """Wait until the names of the files in `folder` are on the disk."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)
 
 
 def _begun(temporary: Path, mode: int) -> BinaryIO:

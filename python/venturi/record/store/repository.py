@@ -30,7 +30,13 @@ from venturi.record.access.owner import is_alive
 from venturi.record.limits import Excess, fitted, refused
 from venturi.record.store.closing import Closing
 from venturi.record.store.database import Database
-from venturi.record.store.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
+from venturi.record.store.files import (
+    TEMPORARY_SUFFIX,
+    make_folder,
+    modes_in,
+    replacing,
+    sync_names,
+)
 from venturi.record.store.rows import insert_new, removals_of, update
 from venturi.record.store.tables import (
     RECORDS,
@@ -365,18 +371,49 @@ class TrialRepository(Closing):
 
         Returns the trial with the artifact in its list; saving it is the caller's next step.
         """
+        return self._attach(trial, kind, name, source, names_durable=True)
+
+    def attach_all(
+        self, trial: Trial, kind: ArtifactKind, files: Iterable[tuple[str, bytes]]
+    ) -> Trial:
+        """Attaches files by name, as `attach` does, and waits for the disk once for their names."""
+        for name, content in files:
+            trial = self._attach(trial, kind, name, content, names_durable=False)
+        sync_names(self.artifacts_dir / trial.id)
+        return trial
+
+    def _attach(
+        self,
+        trial: Trial,
+        kind: ArtifactKind,
+        name: str,
+        source: Path | bytes,
+        *,
+        names_durable: bool,
+    ) -> Trial:
         if any(artifact.name == name for artifact in trial.artifacts):
             raise _artifact_error("the trial has an artifact of this name already", trial, name)
         try:
             with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-                artifact = self.keep(trial, kind, name, file)
+                artifact = self.keep(trial, kind, name, file, names_durable=names_durable)
         except OSError as error:
             message = f"cannot be kept: {error.strerror} ({error.filename})"
             raise _artifact_error(message, trial, name) from error
         return replace(trial, artifacts=(*trial.artifacts, artifact))
 
-    def keep(self, trial: Trial, kind: ArtifactKind, name: str, source: IO[bytes]) -> Artifact:
-        """Copies the rest of `source` into the artifact folder of `trial` as `name`."""
+    def keep(
+        self,
+        trial: Trial,
+        kind: ArtifactKind,
+        name: str,
+        source: IO[bytes],
+        *,
+        names_durable: bool = True,
+    ) -> Artifact:
+        """Copies the rest of `source` into the artifact folder of `trial` as `name`.
+
+        See `replacing` for `names_durable`.
+        """
         if not _ARTIFACT_NAME.fullmatch(name) or name.endswith(TEMPORARY_SUFFIX):
             raise _artifact_error("not a plain file name", trial, name)
         path = f"{trial.id}/{name}"
@@ -384,14 +421,15 @@ class TrialRepository(Closing):
         make_folder(self.artifacts_dir, folders)
         make_folder(self.artifacts_dir / trial.id, folders)
         most = self.limits.artifact_bytes
-        with replacing(self.artifacts_dir / path, mode=files) as target:
+        target_path = self.artifacts_dir / path
+        with replacing(target_path, mode=files, names_durable=names_durable) as target:
             while piece := source.read(_PIECE_BYTES):
                 target.write(piece)
                 if target.tell() > most:
                     most_bytes = f"more than {most:,} bytes"
                     raise refused(trial.id, Excess(name, "longer", most_bytes, "artifact_bytes"))
             size_bytes = target.tell()
-        with (self.artifacts_dir / path).open("rb") as file:
+        with target_path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return Artifact(kind=kind, name=name, path=path, size_bytes=size_bytes, sha256=sha256)
 
