@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 
 def _interrupted(signum: int, frame: object) -> None:
@@ -11,9 +12,11 @@ def _interrupted(signum: int, frame: object) -> None:
 
 # While libraries are loaded there is nothing to clean up, and nobody to catch an exception of ours:
 # until `main` is there Ctrl-C just ends the process.
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+_IS_WORKER = "multiprocessing.spawn" in sys.modules  # it loads this module before it works
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler and not _IS_WORKER:
     signal.signal(signal.SIGINT, _interrupted)
 
-from venturi.cli.main import program  # noqa: E402
+if not _IS_WORKER:
+    from venturi.cli.main import program
 
-program()
+    program()

@@ -7,6 +7,7 @@ is here. docs/reference/errors.md has both.
 
 from __future__ import annotations
 
+import copyreg
 import errno
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
@@ -124,6 +125,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _USAGE, "A file to import is damaged, too large or not in the named format."
         ),
         "VEN-IMPORT-FAILED": Code(_ENGINE, "An imported trial failed, according to its source."),
+        "VEN-IMPORT-WORKER": Code(
+            _CAPACITY, "A process that imported logs was killed, perhaps for lack of memory."
+        ),
         "VEN-IMPORT-ALIKE": Code(_WARNING, "An imported row duplicates an earlier one."),
         "VEN-IMPORT-CLOCK": Code(
             _WARNING, "A time in an imported file has no time zone; it is kept as text only."
@@ -484,6 +488,9 @@ class VenturiError(Exception):
         self.where = dict(where or {})
         self.hint = hint
         self.exit_code = exit_code
+
+    def __reduce__(self) -> tuple[object, ...]:  # an error goes from a worker process to its parent
+        return copyreg.__newobj__, (type(self), self.message), self.__dict__  # type: ignore[attr-defined]
 
     @property
     def failure_class(self) -> FailureClass:

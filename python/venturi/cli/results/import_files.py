@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.cli.open_repository import counting, open_repository
+from venturi.cli.options import labels_given
 from venturi.cli.results.import_messages import (
     FileOutcome,
     goes_on,
@@ -18,9 +19,10 @@ from venturi.cli.results.import_messages import (
     say_skipped,
     suggest_next,
 )
+from venturi.cli.results.import_workers import import_logs, workers_for
 from venturi.cli.screen import is_first_screen
 from venturi.core.errors import ExitCode, VenturiError, unreadable
-from venturi.record.importing.formats import FORMATS, Format, FormatKind
+from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
 from venturi.record.importing.recognise import formats_of
 
 if TYPE_CHECKING:
@@ -127,6 +129,11 @@ def _of_format(repository: TrialRepository, format_: Format, given: Path) -> Ite
     """Import the files of one format at `given`; others are skipped."""
     from venturi.record.importing.importer import found
 
+    if format_.kind is FormatKind.LOG and given.is_dir():
+        logs = list(format_.reader.find(given))
+        if (workers := workers_for(len(logs))) > 1:
+            yield from _by_workers(format_, given, logs, workers)
+            return
     unit = "trials" if format_.kind is FormatKind.ARCHIVE else "bytes"
     try:
         for file, take in found(format_, given):
@@ -142,6 +149,24 @@ def _of_format(repository: TrialRepository, format_: Format, given: Path) -> Ite
                 yield FileOutcome(file, format_.name, imported)
     except VenturiError as error:
         yield FileOutcome(given, format_.name, error=error)
+
+
+def _by_workers(
+    format_: Format, folder: Path, logs: Sequence[Log], workers: int
+) -> Iterator[FileOutcome]:
+    from venturi.record.importing.importer import nothing_found
+
+    with counting(f"import {folder.name}", "logs") as progress:
+        none = True
+        outcomes = import_logs(
+            format_, logs, workers, labels_given(), first_screen=is_first_screen()
+        )
+        for number, of_log in enumerate(outcomes, 1):
+            progress(number, len(logs))
+            none &= all(each.skipped for each in of_log)
+            yield from of_log
+    if none:
+        yield FileOutcome(folder, format_.name, error=nothing_found(format_, folder))
 
 
 def _recognised(file: Path, named: str | None) -> list[Format]:

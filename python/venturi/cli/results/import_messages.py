@@ -37,7 +37,8 @@ class FileOutcome:
     """The result of importing a file: `imported`, or the `error` that refused it.
 
     `file` is None for the shipped tables, and a text for a file from a server or store. A file in a
-    folder is `skipped` if it has no known format.
+    folder is `skipped` if it has no known format. `lines` are its applications in a line each, if
+    they are known already.
     """
 
     file: Path | str | None
@@ -45,6 +46,7 @@ class FileOutcome:
     imported: ImportReport | None = None
     error: VenturiError | None = None
     skipped: bool = False
+    lines: tuple[str, ...] | None = None
 
 
 def fields_of(outcome: FileOutcome) -> dict[str, Any]:
@@ -89,10 +91,13 @@ def say_imported(
 ) -> None:
     """Print the result of a file; `brief` prints a line for each application of a log."""
     if imported.trials and imported.trials[0].account:
-        for arrival in imported.trials:
-            if brief:
-                _say_line(repository, outcome.file, arrival)
-            else:
+        if brief:
+            lines = outcome.lines
+            if lines is None:
+                lines = application_lines(repository, outcome, first_screen=is_first_screen())
+            answer(*lines)
+        else:
+            for arrival in imported.trials:
                 _say_application(repository, outcome, arrival)
         return
     if imported.waiting and not imported.kept:
@@ -212,8 +217,21 @@ def _why(arrival: Arrival) -> str:
     return f"{why} ({note})" if why and note else why or note
 
 
-def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
-    """Print an application with its failure or its costliest finding, in a line."""
+def application_lines(
+    repository: TrialRepository, outcome: FileOutcome, *, first_screen: bool
+) -> tuple[str, ...]:
+    """Each application of a log with its failure or its costliest finding, in a line."""
+    arrivals = () if outcome.imported is None else outcome.imported.trials
+    return tuple(
+        _line(repository, outcome.file, each, first_screen=first_screen)
+        for each in arrivals
+        if each.account
+    )
+
+
+def _line(
+    repository: TrialRepository, file: Path | str | None, arrival: Arrival, *, first_screen: bool
+) -> str:
     from venturi.jobs.failures.messages import headline as cause_line
     from venturi.jobs.stages.queries import failed_queries
 
@@ -230,17 +248,16 @@ def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arr
     time = "" if account["elapsed_s"] is None else f", {format_duration(account['elapsed_s'])}"
     state = "" if account["state"] == "succeeded" else f", {account['state']}"
     name, found = plain(account["name"]), plain(found)
-    if is_first_screen():
+    if first_screen:
         why = _why(arrival) if arrival.kind in _NOT_IMPORTED else ""
         here = "" if arrival.added else f", {_outcome(arrival)}" + (f": {why}" if why else "")
         line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
-        answer(shorten_to(line, SCREEN_WIDTH))
-        return
+        return shorten_to(line, SCREEN_WIDTH)
     here = ": ".join(filter(None, (_outcome(arrival), _why(arrival))))
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
     if account["warnings"]:
         line += f"; {count_of(len(account['warnings']), 'warning')}"
-    answer(line)
+    return line
 
 
 def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None:

@@ -70,12 +70,23 @@ def found(format: Format, path: Path) -> Generator[tuple[Path, Take | None]]:
             none &= take is None
             yield name, take
     if none:
-        raise NothingFoundError(
-            format.kind.value,
-            f"{path} contains no file of the format {format.name}",
-            where={"file": str(path)},
-            hint=f"`venturi import {path}` recognizes the formats of the files in it",
-        )
+        raise nothing_found(format, path)
+
+
+def nothing_found(format: Format, path: Path) -> NothingFoundError:
+    """The error for a file or folder without anything in the format."""
+    return NothingFoundError(
+        format.kind.value,
+        f"{path} contains no file of the format {format.name}",
+        where={"file": str(path)},
+        hint=f"`venturi import {path}` recognizes the formats of the files in it",
+    )
+
+
+def found_in_log(format: Format, log: Log) -> Generator[tuple[Path, Take | None]]:
+    """Yield what `found` yields for one of the logs in a folder."""
+    with ExitStack() as kept:
+        yield from _in_log(format, log, kept, 0, in_folder=True)
 
 
 def _found(
@@ -87,10 +98,7 @@ def _found(
         yield from _in_container(format, path, kept, depth)
     elif format.kind is FormatKind.LOG:
         for log in format.reader.find(path):
-            if log.files == (log.path,) and path.is_dir():
-                yield from _in_folder(format, log.path, kept, depth)
-            else:
-                yield log.path, partial(_take_log, format, log, unpacked=depth > 0)
+            yield from _in_log(format, log, kept, depth, in_folder=path.is_dir())
     elif path.is_dir():
         for file in files_in(path):
             yield from _in_folder(format, file, kept, depth)
@@ -102,6 +110,15 @@ def _found(
             path,
             partial(_take_unpacked, partial(_TAKES[format.kind], format, plain), path, plain),
         )
+
+
+def _in_log(
+    format: Format, log: Log, kept: ExitStack, depth: int, *, in_folder: bool
+) -> Iterator[tuple[Path, Take | None]]:
+    if log.files == (log.path,) and in_folder:
+        yield from _in_folder(format, log.path, kept, depth)
+    else:
+        yield log.path, partial(_take_log, format, log, unpacked=depth > 0)
 
 
 def _in_container(
