@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from venturi.record.plan_texts import COMPARED_TEXT
 
+if TYPE_CHECKING:
+    from venturi.record.trial import Trial
+
+ACCOUNT_NAME = "job-account.json"
+"""The artifact with an account's facts; each table is a Parquet file next to it."""
 ColumnType = Literal["int", "text", "truth", "ints"]
 MOMENT = "ms since 1970"
 """The unit of timestamps, which can be compared and subtracted but not added up."""
@@ -228,3 +233,8 @@ OPTIONAL_TABLES = tuple(name for name in TABLE_COLUMNS if name not in TABLES)
 caches or streams have."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in TABLE_COLUMNS)
 """The names of the artifacts that are an account's tables."""
+
+
+def has_account(trial: Trial) -> bool:
+    """Whether `trial` has an account among its artifacts, perhaps without its tables."""
+    return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from venturi.core.errors import VenturiError
 from venturi.record.account_kind import ACCOUNT_KINDS, AccountKind
-from venturi.record.account_tables import OPTIONAL_TABLES, TABLES
+from venturi.record.account_tables import ACCOUNT_NAME, OPTIONAL_TABLES, TABLES, has_account
 from venturi.record.dropped_tables import require_tables, tables_dropped
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 NO_TIERS = "none"
 """The value that a plan has there for stock Spark."""
-ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables are in the same folder."""
 
 
@@ -235,11 +234,6 @@ def attach(repository: TrialRepository, trial: Trial, account: JobAccount) -> Tr
 def has_tiers(settings: Mapping[str, str]) -> bool:
     """Whether the settings of a job ask for tiers."""
     return settings.get(TIERS_SETTING, NO_TIERS).strip() not in {NO_TIERS, ""}
-
-
-def has_account(trial: Trial) -> bool:
-    """Whether `trial` has an account among its artifacts, perhaps without its tables."""
-    return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)
 
 
 def has_tables(trial: Trial) -> bool:

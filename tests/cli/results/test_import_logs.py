@@ -17,8 +17,8 @@ from event_log import SparkLog, put
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.core.units import format_duration
-from venturi.record.account_tables import TABLES
-from venturi.record.job_account import ACCOUNT_NAME, load
+from venturi.record.account_tables import ACCOUNT_NAME, TABLES
+from venturi.record.job_account import load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository

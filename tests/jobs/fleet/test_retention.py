@@ -23,12 +23,12 @@ from venturi.jobs.fleet.kept import kept_summary
 from venturi.jobs.fleet.retention import DroppedTables, drop_tables, removable_jobs, remove_jobs
 from venturi.machines.cost.job_prices import JobPrices
 from venturi.record.access.authors import Author
-from venturi.record.account_tables import ACCOUNT_TABLES
+from venturi.record.account_tables import ACCOUNT_NAME, ACCOUNT_TABLES
 from venturi.record.dropped_tables import DROPPED, SUMMARY_NAME, tables_dropped
 from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.importing.importer import import_file
 from venturi.record.importing.tally import ArrivalKind
-from venturi.record.job_account import ACCOUNT_NAME, load
+from venturi.record.job_account import load
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository

@@ -21,11 +21,12 @@ from venturi.jobs.logs import trial as storing
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.trial import trial_of
 from venturi.record.access.authors import Author
+from venturi.record.account_tables import ACCOUNT_NAME
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.identity import text_id_of
 from venturi.record.importing.importer import import_file
 from venturi.record.importing.tally import Arrival, ArrivalKind
-from venturi.record.job_account import ACCOUNT_NAME, attach, load
+from venturi.record.job_account import attach, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository

@@ -22,16 +22,9 @@ from venturi.record.account_kind import (
     Capability,
     TimedCause,
 )
-from venturi.record.account_tables import metric
+from venturi.record.account_tables import ACCOUNT_NAME, metric
 from venturi.record.importing.formats import FORMATS
-from venturi.record.job_account import (
-    ACCOUNT_NAME,
-    AccountReading,
-    Application,
-    JobAccount,
-    attach,
-    load,
-)
+from venturi.record.job_account import AccountReading, Application, JobAccount, attach, load
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 

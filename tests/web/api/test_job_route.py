@@ -18,7 +18,7 @@ from api_client import client_of
 from venturi.cli.main import cli
 from venturi.core.settings import Settings
 from venturi.jobs.fleet.retention import drop_tables
-from venturi.record.job_account import ACCOUNT_NAME
+from venturi.record.account_tables import ACCOUNT_NAME
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from venturi.core import settings
 from venturi.jobs.stages.stage import Analysis
-from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.account_tables import has_account
+from venturi.record.job_account import JobAccount, load
 from venturi.record.trial import Trial
 
 if TYPE_CHECKING:

@@ -191,7 +191,8 @@ def _short_form(data_bytes: int, shuffle: float | None, output: float | None) ->
 def _recorded(trial_id: str, data_bytes: int | None) -> Job:
     """The bytes and CPU time of a trial with an engine's account."""
     from venturi.jobs.two_passes import recorded_job
-    from venturi.record.job_account import has_account, load
+    from venturi.record.account_tables import has_account
+    from venturi.record.job_account import load
 
     with open_repository() as repository:
         trial = repository.get(trial_id)

@@ -60,8 +60,8 @@ def import_logs(
         raise VenturiError(
             "VEN-IMPORT-WORKER",
             f"one of {workers} processes that read the logs was killed",
-            hint="import again: it goes on where it stopped. If memory was short, import fewer "
-            "files at once",
+            hint="import again: it goes on where it stopped. If memory was short, import a part of "
+            "the files",
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -79,7 +79,7 @@ def _without_interrupts() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _ImportProcess:
-    """What a process keeps between logs."""
+    """The state of a process between logs."""
 
     format: Format
     repository: TrialRepository

@@ -19,6 +19,7 @@ from venturi.jobs.fleet.kept import summary_file
 from venturi.jobs.fleet.summaries import summarise
 from venturi.record.access.authors import Author
 from venturi.record.account_kind import ACCOUNT_KINDS
+from venturi.record.account_tables import ACCOUNT_NAME
 from venturi.record.dropped_tables import (
     DROPPED,
     SUMMARY_NAME,
@@ -28,7 +29,6 @@ from venturi.record.dropped_tables import (
     tables_dropped,
     without_tables,
 )
-from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.store.answer_cache import forget_answers
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, microseconds

@@ -6,27 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
-from venturi.record.account_kind import ACCOUNT_KINDS
-from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.store.repository import TrialRepository
-from venturi.record.store.tables import CHANGES, RECORDS, TRIALS, shown_moment
-from venturi.record.trial import ProvenanceKind, State
+from venturi.record.store.tables import JOBS, TRIALS, shown_moment
+from venturi.record.trial import State
 
-# Only trials of these may have an account: published tables have none.
-_MAY_HAVE_ACCOUNT = sa.or_(
-    TRIALS.c.source.in_(sorted(kind.source for kind in ACCOUNT_KINDS.values() if kind.source)),
-    TRIALS.c.provenance == ProvenanceKind.MEASURED.value,
-)
 _COLUMNS = (
     *("id", "workload", "workload_version", "scale", "input_bytes", "engine", "state"),
     *("started_at_us", "elapsed_s", "warm_up"),
 )
-_KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, frozenset[str]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +41,13 @@ class JobRun:
 def job_runs(repository: TrialRepository, query: Query) -> list[JobRun]:
     """The runs that meet the conditions of `query`, newest first, undated ones last."""
     with repository.reading() as connection:
-        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
-        known = _KNOWN.get(repository)
-        if known is None or known[0] != change:
-            known = (change, _with_account(connection))
-            _KNOWN[repository] = known
-        if not known[1]:
-            return []
         chosen = (
             sa.select(*(TRIALS.c[name] for name in _COLUMNS))
-            .where(_MAY_HAVE_ACCOUNT, *where(query.conditions, rules_for(connection, query)))
+            .join(JOBS, JOBS.c.id == TRIALS.c.id)
+            .where(*where(query.conditions, rules_for(connection, query)))
             .order_by(TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
         )
-        return [_run(row) for row in fetch(connection, chosen) if row[0] in known[1]]
+        return [_run(row) for row in fetch(connection, chosen)]
 
 
 def grouped(runs: Iterable[JobRun]) -> list[list[JobRun]]:
@@ -71,16 +56,6 @@ def grouped(runs: Iterable[JobRun]) -> list[list[JobRun]]:
     for run in runs:
         jobs.setdefault(run.key, []).append(run)
     return list(jobs.values())
-
-
-def _with_account(connection: sa.Connection) -> frozenset[str]:
-    """The ids of all trials with an engine's account."""
-    chosen = (
-        sa.select(TRIALS.c.id)
-        .join(RECORDS, RECORDS.c.id == TRIALS.c.id)
-        .where(_MAY_HAVE_ACCOUNT, RECORDS.c.record.contains(f'"{ACCOUNT_NAME}"', autoescape=True))
-    )
-    return frozenset(id_ for (id_,) in fetch(connection, chosen))
 
 
 def _run(row: tuple[Any, ...]) -> JobRun:

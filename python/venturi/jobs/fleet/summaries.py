@@ -1,15 +1,15 @@
-"""Summaries of jobs for lists: stored once, because computing one reads all tasks.
+"""Summaries of jobs for lists: stored in the database, because computing one reads all tasks.
 
-A summary is stored under a digest of the trial's record and the program, like other answers about
-jobs. Reading it decodes neither the trial nor its account.
+A summary is that of one version of the program; a change of the trial's record removes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -19,14 +19,10 @@ from venturi.jobs.fleet.run_use import run_use
 from venturi.jobs.fleet.summary import JobSummary, summary_of
 from venturi.record.dropped_tables import tables_dropped
 from venturi.record.job_account import load
-from venturi.record.store.answer_cache import (
-    digest_of_record,
-    forget_answers,
-    read_answer,
-    write_answer,
-)
+from venturi.record.query.selection import fetch
+from venturi.record.store.answer_cache import program_digest
 from venturi.record.store.repository import TrialRepository
-from venturi.record.store.tables import CHANGES, RECORDS
+from venturi.record.store.tables import JOBS
 from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
@@ -36,59 +32,51 @@ if TYPE_CHECKING:
     from venturi.jobs.stages.stage import Analysis
     from venturi.jobs.stages.timeline import Timeline
 
-_ANSWER = "fleet.json"
 _READ_MAX = 500
+_WHOLE_TABLE = 20_000
+"""With more missing summaries than this, all are read."""
 
 
-class _Cache:
-    """The summaries that were read or computed, each with its digest.
+@dataclass(slots=True)
+class _ReadSummaries:
+    """The summaries that were read or computed, as of the change number `changed`."""
 
-    `digests` are those of the records at one state of the repository, which has this number.
-    """
-
-    def __init__(self) -> None:
-        self.digests: tuple[int, dict[str, str]] = (-1, {})
-        self.summaries: dict[str, tuple[str, JobSummary]] = {}
+    changed: int = -1
+    summaries: dict[str, JobSummary] = field(default_factory=dict)
 
 
-_CACHES: WeakKeyDictionary[TrialRepository, _Cache] = WeakKeyDictionary()
+_READ: WeakKeyDictionary[TrialRepository, _ReadSummaries] = WeakKeyDictionary()
 
 
 def known_summaries(repository: TrialRepository, ids: Sequence[str]) -> dict[str, JobSummary]:
     """The stored summaries of these trials, by id."""
-    cache, home = _CACHES.setdefault(repository, _Cache()), repository.artifacts_dir.parent
-    found = {}
-    for id_, digest in _digests(repository, ids).items():
-        kept = cache.summaries.get(id_)
-        if kept is None or kept[0] != digest:
-            answer = read_answer(home, id_, _ANSWER, digest)
-            if answer is None:
-                continue
-            try:
-                kept = digest, _adapter().validate_json(answer)
-            except ValueError:  # damaged: computed again
-                continue
-            cache.summaries[id_] = kept
-        found[id_] = kept[1]
-    return found
-
-
-def _digests(repository: TrialRepository, ids: Sequence[str]) -> dict[str, str]:
-    """The digest of each of these trials' records and the program."""
-    cache = _CACHES.setdefault(repository, _Cache())
+    read = _READ.setdefault(repository, _ReadSummaries())
+    known = read.summaries
+    stored = sa.select(JOBS.c.id, JOBS.c.summary).where(JOBS.c.program == program_digest())
     with repository.reading() as connection:
-        change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
-        known = cache.digests
-        if known[0] != change:
-            known = cache.digests = (change, {})
-        digests = known[1]
-        missing = [id_ for id_ in ids if id_ not in digests]
-        for begin in range(0, len(missing), _READ_MAX):
-            some = RECORDS.c.id.in_(missing[begin : begin + _READ_MAX])
-            chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(some)
-            for id_, record in connection.execute(chosen):
-                digests[id_] = digest_of_record(record)
-    return {id_: digests[id_] for id_ in ids if id_ in digests}
+        newest = connection.execute(sa.select(sa.func.max(JOBS.c.changed))).scalar_one()
+        if newest is not None and newest > read.changed:
+            changed = sa.select(JOBS.c.id).where(JOBS.c.changed > read.changed)
+            for id_ in connection.execute(changed).scalars() if known else ():
+                known.pop(id_, None)
+            read.changed = newest
+        missing = [id_ for id_ in ids if id_ not in known]
+        if len(missing) > _WHOLE_TABLE:
+            known |= _decoded(fetch(connection, stored))
+        else:
+            for begin in range(0, len(missing), _READ_MAX):
+                some = JOBS.c.id.in_(missing[begin : begin + _READ_MAX])
+                known |= _decoded(fetch(connection, stored.where(some)))
+    return {id_: known[id_] for id_ in ids if id_ in known}
+
+
+def _decoded(rows: Iterable[tuple[Any, ...]]) -> dict[str, JobSummary]:
+    decode = _adapter().validate_json
+    found = {}
+    for id_, text in rows:
+        with suppress(ValueError):  # damaged: computed again
+            found[id_] = decode(text)
+    return found
 
 
 def summarise(repository: TrialRepository, id_: str) -> JobSummary:
@@ -115,9 +103,8 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
             saving_reason=error.message,
             use=run_use(trial, None, error.message),
         )
-        for digest in _digests(repository, [trial.id]).values():
-            # Not in a file: the account's files may come back.
-            _CACHES[repository].summaries[trial.id] = digest, summary
+        # Not stored: the account's files may come back.
+        _READ.setdefault(repository, _ReadSummaries()).summaries[trial.id] = summary
         return summary
 
 
@@ -130,6 +117,18 @@ def store_summary(
 ) -> JobSummary:
     """Store the summary of the job of `trial`, which was analyzed already."""
     return _store(repository, trial, summary_of(trial, line, analysis, diagnosis))
+
+
+def store_summaries(repository: TrialRepository, summaries: Mapping[str, JobSummary]) -> None:
+    """Store the summaries of trials, by id; ids without a recorded job are ignored."""
+    encode, program = _adapter().dump_json, program_digest()
+    rows = [
+        {"trial": id_, "program": program, "summary": encode(each).decode(), "changed": None}
+        for id_, each in summaries.items()
+    ]
+    update = sa.update(JOBS).where(JOBS.c.id == sa.bindparam("trial"))
+    with repository.writing() as connection:
+        connection.execute(update, rows)
 
 
 def _kept(repository: TrialRepository, trial: Trial) -> JobSummary:
@@ -146,14 +145,9 @@ def _kept(repository: TrialRepository, trial: Trial) -> JobSummary:
 
 
 def _store(repository: TrialRepository, trial: Trial, summary: JobSummary) -> JobSummary:
-    home = repository.artifacts_dir.parent
-    for digest in _digests(repository, [trial.id]).values():
-        write_answer(home, trial.id, _ANSWER, digest, _adapter().dump_json(summary))
-        _CACHES[repository].summaries[trial.id] = digest, summary
-        try:
-            repository.get(trial.id)
-        except VenturiError:  # removed since, with its stored answers
-            forget_answers(home, trial.id)
+    """Store `summary` unless the trial was removed; if that fails, it is computed again later."""
+    with suppress(VenturiError):
+        store_summaries(repository, {trial.id: summary})
     return summary
 
 

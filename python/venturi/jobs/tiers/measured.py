@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from venturi.core.errors import VenturiError
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.stage import Analysis
-from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.account_tables import has_account
+from venturi.record.job_account import JobAccount, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.series import host_of, read_parts

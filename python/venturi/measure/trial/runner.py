@@ -35,8 +35,9 @@ from venturi.measure.trial.job import (
 from venturi.measure.trial.sampling import Sampler
 from venturi.measure.trial.tracing import TracedStage, Tracer, stages_of
 from venturi.record.access.owner import current_owner
+from venturi.record.account_tables import has_account
 from venturi.record.cost import cost_of
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import load
 from venturi.record.one_host import HOST
 from venturi.record.store.series import series_name
 from venturi.record.trial import (

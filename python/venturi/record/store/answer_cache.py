@@ -21,36 +21,21 @@ _FOLDER = "answers"
 
 def cached_answer(home: Path, trial: Trial, what: str) -> bytes | None:
     """The cached answer to `what` about `trial`; None if it must be computed."""
-    return read_answer(home, trial.id, what, _made_of(trial))
+    try:
+        digest, _, answer = _path(home, trial.id, what).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return answer if digest.decode("ascii", "replace") == _made_of(trial) else None
 
 
 def store_answer(home: Path, trial: Trial, what: str, answer: bytes) -> None:
     """Cache an answer; if it can't be written, it is computed again next time."""
-    write_answer(home, trial.id, what, _made_of(trial), answer)
-
-
-def read_answer(home: Path, id_: str, what: str, made_of: str) -> bytes | None:
-    """The cached answer to `what` about the trial `id_`; None if it isn't `made_of` this."""
-    try:
-        digest, _, answer = _path(home, id_, what).read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return answer if digest.decode("ascii", "replace") == made_of else None
-
-
-def write_answer(home: Path, id_: str, what: str, made_of: str, answer: bytes) -> None:
-    """Cache an answer `made_of` this; if it can't be written, it is computed again next time."""
     folder_mode, file_mode = modes_in(home)
     with suppress(OSError):
         make_folder(home / _FOLDER, folder_mode)
-        with replacing(_path(home, id_, what), durable=False, mode=file_mode) as file:
-            file.write(f"{made_of}\n".encode())
+        with replacing(_path(home, trial.id, what), durable=False, mode=file_mode) as file:
+            file.write(f"{_made_of(trial)}\n".encode())
             file.write(answer)
-
-
-def digest_of_record(record: str) -> str:
-    """A digest of a stored trial and the program, which needs no decoded trial."""
-    return hashlib.sha256(f"{_program()}\n{record}".encode()).hexdigest()
 
 
 def forget_answers(home: Path, id_: str) -> None:
@@ -66,11 +51,11 @@ def _path(home: Path, id_: str, what: str) -> Path:
 def _made_of(trial: Trial) -> str:
     artifacts = [(each.name, each.sha256) for each in trial.artifacts]
     samples = [(each.metric, each.value) for each in trial.samples]
-    return hashlib.sha256(json.dumps([_program(), artifacts, samples]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([program_digest(), artifacts, samples]).encode()).hexdigest()
 
 
 @cache
-def _program() -> str:
+def program_digest() -> str:
     """A digest of the program's files by their sizes and times."""
     folder = Path(__file__).parents[2]
     files = [path for kind in ("*.py", "*.toml") for path in folder.rglob(kind)]

@@ -15,7 +15,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from venturi.core.errors import VenturiError
-from venturi.record.store.tables import CHANGES, CONFIGURATION, METADATA, REVISION, TRIALS
+from venturi.record.store.tables import CHANGES, CONFIGURATION, JOBS, METADATA, REVISION, TRIALS
 
 _BUSY_TIMEOUT_S = 30.0
 # Without these, who waits for a server that is gone without a word (its machine is off, the network
@@ -120,6 +120,10 @@ class Database:
             if counts:
                 # Last: on PostgreSQL other writers wait here until this one has committed.
                 connection.execute(sa.update(CHANGES).values(made=CHANGES.c.made + 1))
+                made = sa.select(CHANGES.c.made).scalar_subquery()
+                connection.execute(
+                    sa.update(JOBS).where(JOBS.c.changed.is_(None)).values(changed=made)
+                )
 
     def size_bytes(self) -> int:
         """The size of the database, with indexes."""

@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from venturi.core.settings import TrialLimits
+from venturi.record.account_tables import has_account
 from venturi.record.limits import Seen, check, check_size
 from venturi.record.store.tables import (
     CONFIGURATION,
+    JOBS,
     RECORDS,
     REMOVALS,
     REMOVED,
@@ -41,6 +43,7 @@ def insert_new(
     rows = [trial_row(by_id[row.id]) for row in free]
     serials = insert_rows(connection, TRIALS, rows, ["serial", "id"])
     _insert_configurations(connection, [(row.serial, by_id[row.id]) for row in serials])
+    _insert_jobs(connection, [by_id[row.id] for row in free])
     return len(serials)
 
 
@@ -53,6 +56,7 @@ def insert_copies(connection: sa.Connection, trial: Trial) -> None:
     connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(settings))
     inserted = insert_rows(connection, TRIALS, [trial_row(trial)], ["serial"])
     _insert_configurations(connection, [(inserted[0].serial, trial)])
+    _replace_job(connection, trial)
 
 
 def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
@@ -62,6 +66,7 @@ def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
     connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
     connection.execute(sa.delete(TRIALS).where(TRIALS.c.id.in_(chosen)))
     connection.execute(sa.delete(RECORDS).where(RECORDS.c.id.in_(chosen)))
+    connection.execute(sa.delete(JOBS).where(JOBS.c.id.in_(chosen)))
 
 
 def removals_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
@@ -88,6 +93,17 @@ def _record(trial: Trial, limits: TrialLimits | None, seen: Seen) -> dict[str, A
 def _insert_configurations(connection: sa.Connection, trials: Iterable[tuple[int, Trial]]) -> None:
     rows = [row for serial, trial in trials for row in configuration_rows(serial, trial)]
     insert_rows(connection, CONFIGURATION, rows)
+
+
+def _insert_jobs(connection: sa.Connection, trials: Iterable[Trial]) -> None:
+    rows = [{"id": trial.id, "changed": None} for trial in trials if has_account(trial)]
+    insert_rows(connection, JOBS, rows)
+
+
+def _replace_job(connection: sa.Connection, trial: Trial) -> None:
+    """Forget the summary of `trial`, which has changed."""
+    connection.execute(sa.delete(JOBS).where(JOBS.c.id == trial.id))
+    _insert_jobs(connection, [trial])
 
 
 def insert_rows(
@@ -129,6 +145,7 @@ def update(connection: sa.Connection, stored: Trial, trial: Trial) -> None:
     """Replace `stored` by `trial`, which has the same id."""
     connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(record_row(trial)))
     connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(trial_row(trial)))
+    _replace_job(connection, trial)
     # Compared as rows: 1 and True are equal, but not as text.
     if configuration_rows(0, trial) != configuration_rows(0, stored):
         here = sa.select(TRIALS.c.serial).where(TRIALS.c.id == trial.id)

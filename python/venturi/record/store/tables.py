@@ -4,7 +4,8 @@
 and `configuration` (one row per configuration key) are searchable copies, written in the same
 transaction. Samples have no table: a migration can derive one from the records when something
 filters on them. `exclusions` and `views` are added by people; nothing is derived from them.
-`quarantine`, `removals` and `removed` list records that no longer exist, with the reason.
+`quarantine`, `removals` and `removed` list records that no longer exist, with the reason. `jobs`
+has summaries of jobs for lists.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, Scalar, Tri
 from venturi.record.trial_json import encode
 
 # The newest migration; a test holds it to the files in migrations/versions.
-REVISION = "0010"
+REVISION = "0011"
 METADATA = MetaData()
 TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -239,6 +240,19 @@ REMOVED = Table(
     Column("trial", _ID, primary_key=True),
     Column("removal", _ID, primary_key=True),
     Index("removed_by_removal", "removal"),
+)
+
+# One row for each trial with an engine's account: the summary that a version of the program made of
+# it, or NULL, as after each change of the record. `changed` is the count of `changes` that a write
+# of the row became part of; NULL within its transaction.
+JOBS = Table(
+    "jobs",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("program", _TEXT),
+    Column("summary", Text),
+    Column("changed", BigInteger),
+    Index("jobs_by_change", "changed"),
 )
 
 # One row: how many times anything was written.

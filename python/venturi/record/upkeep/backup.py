@@ -49,6 +49,7 @@ from venturi.record.store.rows import insert_new, insert_rows
 from venturi.record.store.tables import (
     CHANGES,
     CONFIGURATION,
+    JOBS,
     METADATA,
     QUARANTINE,
     RECORDS,
@@ -68,7 +69,7 @@ _MANIFEST_BYTES_MAX = 1 << 30
 _LINE_BYTES_MAX = 1 << 30
 _ROWS_A_STEP = 1_000
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
-_NOT_COPIED = (TRIALS, CONFIGURATION, CHANGES, SESSIONS)
+_NOT_COPIED = (TRIALS, CONFIGURATION, CHANGES, SESSIONS, JOBS)
 COPIED = tuple(table for table in METADATA.sorted_tables if table not in _NOT_COPIED)
 Progress = Callable[[int, int | None], None]
 """Called with the bytes done and, where it is known, the bytes in all."""

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Annotated
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
 
 from venturi.core.settings import load
 from venturi.core.units import format_cost
@@ -13,8 +18,11 @@ from venturi.jobs.fleet.fleet import Fleet
 from venturi.jobs.fleet.summaries import known_summaries
 from venturi.machines.cost.job_prices import job_cost
 from venturi.machines.cost.prices_file import own_job_prices
+from venturi.record.account_tables import has_account
 from venturi.record.cost import Cost
-from venturi.record.job_account import has_account
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import TrialRepository
+from venturi.record.store.tables import CHANGES
 from venturi.record.trial import Trial
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
@@ -22,6 +30,21 @@ from venturi.web.api.request_arguments import Parameter
 ROWS_MAX = 1_000
 DIAGNOSE_S = 0.15
 """Time per request for jobs without a stored summary, so that the page answers soon."""
+_ANSWERS_KEPT = 8
+_SLOW_S = 0.2
+_USED_TIMES = 10
+"""An answer that took longer than `_SLOW_S` is used for that many times as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptAnswer:
+    fleet: Fleet
+    change: int
+    until_s: float
+
+
+_KEPT: WeakKeyDictionary[TrialRepository, OrderedDict[str, _KeptAnswer]] = WeakKeyDictionary()
+_ONE_AT_A_TIME = Lock()
 
 
 def fleet(
@@ -40,15 +63,40 @@ def fleet(
     A request diagnoses at least one of the jobs without a stored diagnosis; ask again while
     `undiagnosed` isn't 0.
     """
-    until_s = time.monotonic() + DIAGNOSE_S
-    found = answer.fleet(
-        services.repository,
-        selection.query(),
-        own_job_prices(load().job_prices),
-        each=each,
-        go_on=lambda done, _: not done or time.monotonic() < until_s,
-    )
+    found = _answer(services.repository, selection.query(), each=each)
     return replace(found, jobs=found.jobs[:limit])
+
+
+def _answer(repository: TrialRepository, query: Query, *, each: bool) -> Fleet:
+    """The first `ROWS_MAX` jobs; a kept answer while nothing has changed, or if it took long."""
+    prices = own_job_prices(load().job_prices)
+    question = repr((query, each, prices))
+    with _ONE_AT_A_TIME:
+        kept = _KEPT.setdefault(repository, OrderedDict())
+        with repository.reading() as connection:
+            change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
+        began_s = time.monotonic()
+        last = kept.get(question)
+        if last is not None and (last.change == change or began_s < last.until_s):
+            kept.move_to_end(question)
+            return last.fleet
+        found = answer.fleet(
+            repository,
+            query,
+            prices,
+            each=each,
+            go_on=lambda done, _: not done or time.monotonic() < began_s + DIAGNOSE_S,
+        )
+        found = replace(found, jobs=found.jobs[:ROWS_MAX])
+        if not found.undiagnosed:
+            now_s = time.monotonic()
+            took_s = now_s - began_s
+            until_s = now_s + _USED_TIMES * took_s if took_s > _SLOW_S else now_s
+            kept[question] = _KeptAnswer(found, change, until_s)
+            kept.move_to_end(question)
+            while len(kept) > _ANSWERS_KEPT:
+                kept.popitem(last=False)
+    return found
 
 
 def priced(services: Services, trial: Trial) -> Cost | None:

@@ -21,8 +21,9 @@ from venturi.jobs.stages.verdict import in_words
 from venturi.jobs.tiers.recorded_tiers import tier_levels, tier_uses
 from venturi.jobs.whatif.ideal import ideals
 from venturi.jobs.whatif.outlook import Outlooks, outlooks
+from venturi.record.account_tables import has_account
 from venturi.record.dropped_tables import tables_dropped
-from venturi.record.job_account import has_account, load
+from venturi.record.job_account import load
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 from venturi.results.hosts.use import HostUse

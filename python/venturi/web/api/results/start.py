@@ -17,7 +17,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.machines.health.verdict import verdicts
-from venturi.record.job_account import has_account
+from venturi.record.account_tables import has_account
 from venturi.record.measured_over import measured_over
 from venturi.record.query import counting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op

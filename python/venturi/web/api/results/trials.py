@@ -15,9 +15,9 @@ from venturi.record import starter
 from venturi.record.access import exclusions, views
 from venturi.record.access.actions import added_by
 from venturi.record.access.authors import Author
+from venturi.record.account_tables import has_account
 from venturi.record.cost import recorded_cost
 from venturi.record.io_trace import has_trace
-from venturi.record.job_account import has_account
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import Condition, Op
