@@ -341,7 +341,10 @@ def measurement(each: Measurement, ranked: Sequence[Option]) -> str:
     told = f"Measure the {name} rate of {each.instance_type} with `{each.how}`"
     known = f"now {_known(each.known)} MB/s"
     if not others:
-        return f"{told} ({known}): this narrows the range, but breaks no tie."
+        return (
+            f"{told} ({known}): this narrows the range of its time and cost, but can't separate it "
+            "from the tied types."
+        )
     more = f" and {len(others) - TIES_NAMED} more" if len(others) > TIES_NAMED else ""
     names = joined(others[:TIES_NAMED]) if not more else ", ".join(others[:TIES_NAMED])
     return f"{told} ({known}): it would separate {each.instance_type} from {names}{more}."
@@ -412,7 +415,7 @@ def _decisive(explanation: Explanation) -> str:
     if not explanation.sensitivity:
         return ""
     most, startup_s = explanation.sensitivity[0], explanation.job.startup_range_s
-    if startup_s is not None and startup_s[1] - startup_s[0] > most.swing_s:
+    if startup_s is not None and startup_decides(explanation):
         low, high = map(plain_time_text, startup_s)
         return f"The start-up time matters most ({low} to {high}); set yours with --startup."
     low, high = map(plain_time_text, most.time_s)
@@ -420,6 +423,14 @@ def _decisive(explanation: Explanation) -> str:
         f"The {most.rate.replace('_', ' ')} rate matters most ({_known(most.known)} MB/s): "
         f"the time is {low} or {high} at its ends."
     )
+
+
+def startup_decides(explanation: Explanation) -> bool:
+    """Whether the time to start the cluster is the most uncertain part of the whole time."""
+    range_s, rates = explanation.job.startup_range_s, explanation.sensitivity
+    if range_s is None:
+        return False
+    return not rates or range_s[1] - range_s[0] > rates[0].swing_s
 
 
 def prediction_table(options: Sequence[Option]) -> Table:

@@ -130,7 +130,7 @@ def command(
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
-    from venturi.terminal.advice import prediction_screen, unpriced
+    from venturi.terminal.advice import prediction_screen, startup_decides, unpriced
 
     if as_json:
         data: dict[str, Any] = {"job": job.name, "options": options}
@@ -142,7 +142,13 @@ def command(
         return
 
     show(*prediction_screen(explanations))
-    next_step("add --explain for the source of each figure, --html FILE for charts")
+    if startup_decides(explanations[0]):
+        next_step(
+            "add --startup 2min if you know yours (0s: the cluster runs already), --explain for "
+            "the source of each figure"
+        )
+    else:
+        next_step("add --explain for the source of each figure, --html FILE for charts")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     for line in (*map(_run_line, runs), *starmap(_spot_line, on_spot.items())):
