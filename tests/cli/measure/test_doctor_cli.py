@@ -63,6 +63,16 @@ def test_every_fact_has_a_name_and_bytes_one_form(tmp_path: Path) -> None:
     assert "  found:  swap in use: 0 B\n" in said or "there is no swap space" in said
 
 
+def test_a_virtual_machine_is_not_asked_for_settings_of_its_host(tmp_path: Path) -> None:
+    facts = changed("cpu_governors", None)
+    facts["virtualisation"] = "kvm"
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(facts))
+    said = doctor("--facts", str(path)).stdout
+    assert "CPU governors: can't tell in a virtual machine: its host sets this\n" in said
+    assert "wanted: every CPU's governor" not in said
+
+
 def test_advice_and_unknown_facts_do_not_fail(tmp_path: Path) -> None:
     facts = changed("network_interfaces/1/mtu_bytes", 1500)
     facts["cpu_governors"] = None

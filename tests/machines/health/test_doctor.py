@@ -243,6 +243,10 @@ def test_the_agents_reason_is_passed_on() -> None:
     finding = only(facts, "governor")
     assert finding.severity is Severity.UNKNOWN
     assert finding.reason == "a hypervisor sets the frequency"
+    facts["virtualisation"] = "kvm"
+    finding = only(facts, "governor")
+    assert finding.severity is Severity.UNKNOWN
+    assert finding.reason == "can't tell in a virtual machine: its host sets this"
     facts = changed("network_interfaces/1/mtu_bytes", None)
     facts["missing"] = {"network_interfaces.eth0.mtu_bytes": "permission denied"}
     assert only(facts, "mtu").reason == "permission denied"

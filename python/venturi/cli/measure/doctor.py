@@ -222,14 +222,14 @@ def _lines(finding: HostFinding) -> Iterator[Paragraph]:
     """The finding; if it is a problem, also the required state, the reason and the fix. The source
     isn't on a first screen.
     """
-    from venturi.machines.health.doctor import Severity
+    from venturi.machines.health.doctor import IN_A_GUEST, Severity
 
     severity = finding.severity.value
     known = [] if finding.value is None else [_value(finding)]
     why = [] if finding.reason is None else [finding.reason]
     yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
     yield Paragraph(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
-    if finding.severity is Severity.OK:
+    if finding.severity is Severity.OK or finding.reason == IN_A_GUEST:
         return
     yield Paragraph(f"wanted: {finding.checks}", indent=2)
     if finding.fix is None:

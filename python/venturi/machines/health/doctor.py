@@ -22,6 +22,8 @@ Facts = Mapping[str, Any]
 Element = Mapping[str, Any]
 
 FACTS_SCHEMA_VERSION = 1
+HOST_SETS = frozenset({"cpu_governors"})  # a virtual machine doesn't have these
+IN_A_GUEST = "can't tell in a virtual machine: its host sets this"
 
 
 class Severity(StrEnum):
@@ -224,6 +226,8 @@ def _unknown(rule: DoctorRule, fact: str, reason: str) -> HostFinding:
 
 def _why(facts: Facts, fact: str, value: Any = None) -> str:
     """Why `fact` cannot be judged: the agent's reason, or its unexpected value."""
+    if value is None and fact in HOST_SETS and facts.get("virtualisation") not in {None, "none"}:
+        return IN_A_GUEST
     missing = facts.get("missing")
     if value is None and isinstance(missing, Mapping) and fact in missing:
         return str(missing[fact])
