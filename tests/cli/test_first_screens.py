@@ -66,7 +66,10 @@ def test_import_and_show_answer_on_one_screen(
             "venturi effect disk",
         ),
         (("spark/4.3.0/join.log", "spark/4.3.0/spill.log"), "venturi compare "),
-        (("spark/4.3.0/eventlog_v2_local-1795206808966",), "venturi show "),
+        (
+            ("spark/4.3.0/eventlog_v2_local-1795206808966",),
+            "the reasons, and where the time went: venturi show ",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
@@ -78,6 +81,17 @@ def test_import_ends_with_the_next_command(
     shown = on_terminal(settings, "import", *given)
     check(shown)
     assert f"Next: {command}" in "\n".join(shown[-2:])
+
+
+def test_import_of_a_job_is_shorter_than_its_screen(
+    imported: tuple[Settings, dict[str, list[str]]],
+) -> None:
+    settings, screens = imported
+    for name, lines in screens.items():
+        shown = on_terminal(settings, "show", lines[0].rpartition(" ")[2])
+        assert len(lines) <= 8 < len(shown), name
+        assert lines[1] == shown[0]
+        assert lines[2:-1] == [line for line in shown if line in lines[2:-1]]
 
 
 def test_the_failure_comes_first(imported: tuple[Settings, dict[str, list[str]]]) -> None:

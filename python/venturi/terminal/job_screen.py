@@ -45,17 +45,31 @@ def job_screen(
     analysis: Analysis,
     found: Diagnosis,
     cost: JobCost,
-    *,
-    lines_max: int = 22,
 ) -> list[Paragraph]:
     """Return lines of 80 columns: headline, cost, failure, findings, largest parts of the time.
 
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
+    top, failure = _top(trial, account, analysis, found, cost)
+    return _screen(trial.state, top, failure, found, analysis.verdict, lines_max=22)
+
+
+def job_summary(
+    trial: Trial, account: JobAccount, analysis: Analysis, found: Diagnosis, cost: JobCost
+) -> list[Paragraph]:
+    """Return the first lines of that screen: headline, cost, failure, and the first finding."""
+    top, failure = _top(trial, account, analysis, found, cost)
+    return [*top, *failure, *_answer(trial.state, found)]
+
+
+def _top(
+    trial: Trial, account: JobAccount, analysis: Analysis, found: Diagnosis, cost: JobCost
+) -> tuple[list[Paragraph], list[Paragraph]]:
+    """Return the headline with the cost, and the failure with the missing parts of the log."""
     failed = failed_queries(account)
     failure = [*_failure(trial, account, analysis, failed), *_incomplete(trial, analysis.lacking)]
     top = [Paragraph(headline(trial, account, analysis), "bold"), *cost_line(cost, trial, found)]
-    return _screen(trial.state, top, failure, found, analysis.verdict, lines_max=lines_max)
+    return top, failure
 
 
 def kept_screen(trial: Trial, kept: KeptSummary, cost: JobCost) -> list[Paragraph]:
@@ -85,9 +99,7 @@ def _screen(
     *,
     lines_max: int,
 ) -> list[Paragraph]:
-    answers = found.findings or state is not State.FAILED
-    answer = [*_block(found.sentence, "", 2, "bold")] if answers else []
-    lines = [*top, *failure, *answer, Paragraph("")]
+    lines = [*top, *failure, *_answer(state, found), Paragraph("")]
     findings = [*_findings(found, state, len(failure))]
     if findings:
         lines += [*findings, Paragraph("")]
@@ -95,6 +107,12 @@ def _screen(
         return lines[:-1]
     parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
     return [*lines, *_time(narrowest, parts_max)]
+
+
+def _answer(state: State, found: Diagnosis) -> Iterator[Paragraph]:
+    """Yield the first finding; nothing for a failed job without one."""
+    if found.findings or state is not State.FAILED:
+        yield from _block(found.sentence, "", 2, "bold")
 
 
 def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragraph]:

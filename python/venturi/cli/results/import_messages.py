@@ -182,7 +182,8 @@ def suggest_next(outcomes: Sequence[FileOutcome], *, brief: bool) -> None:
             "(rates for `venturi predict`)"
         )
     elif trials == 1:
-        next_step(f"venturi show {id_}" + (" --all" if is_log and not brief else ""))
+        words = "the reasons, and where the time went: " if is_log and not brief else ""
+        next_step(f"{words}venturi show {id_}")
     elif is_log and len(arrived) == 2:
         next_step(f"venturi compare {' '.join(each[-_ID_LENGTH:] for each in arrived)} --why")
     elif last.imported.differing:
@@ -288,7 +289,7 @@ def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -
 
 
 def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival: Arrival) -> None:
-    """Print how an application was imported, then the first screen of its job."""
+    """Print how an application was imported and its first finding; on a pipe, its first screen."""
     account, file, format_ = arrival.account, outcome.file, outcome.format
     counts = [(account["stages"], "stages"), (account["task_attempts"], "task attempts")]
     counts += [(account["events"], "events"), (sum(account["skipped"].values()), "ignored")]
@@ -317,13 +318,8 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
         if account["failure"] is not None:
             answer(f"  {account['failure_kind']}: {account['failure']!r}")
         return
-    from venturi.terminal.job_screen import job_screen
+    from venturi.terminal.job_screen import job_screen, job_summary
 
-    lines_max = 20 - min(2, len(account["warnings"])) - (2 if why else 0)
     trial = repository.get(arrival.trial)
-    cost = cost_of_job(trial, job)
-    answer(
-        "", *job_screen(trial, job.account, job.analysis, job.diagnosis, cost, lines_max=lines_max)
-    )
-    fixed = "apply the fix, run again, and import the new log; " if job.diagnosis.findings else ""
-    next_step(f"{fixed}all details", f"venturi show {arrival.trial[-_ID_LENGTH:]} --all")
+    shown = (trial, job.account, job.analysis, job.diagnosis, cost_of_job(trial, job))
+    answer(*(job_summary(*shown) if first else ("", *job_screen(*shown))))
