@@ -48,8 +48,8 @@ def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
 
     GROUP is the key of a repeat group: trials with the same key have the same settings. A terminal
-    shows the end of each id that is unique, and states other than "succeeded"; a pipe gets whole
-    ids and all columns.
+    shows the end of each id that is unique (ids begin with a time or a format, which many trials
+    share), and states other than "succeeded". A pipe gets whole ids and all columns.
     """
     from venturi.record.query.checks import conditions_for, require_keys
     from venturi.record.query.counting import id_length
