@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,6 +49,19 @@ def test_it_is_given_up_when_it_takes_too_long(repository: TrialRepository) -> N
         answer = client.get("/api/start")
         assert (answer.status_code, answer.json()["code"]) == (503, "VEN-API-TIME")
         assert client.get("/api/trials").status_code == 200
+
+
+def test_no_workload_has_most_trials_where_all_have_as_many(
+    client: httpx.Client, repository: TrialRepository
+) -> None:
+    def note() -> tuple[str, str]:
+        (shown,) = [each for each in start(client)["figures"] if each["label"] == "Workloads"]
+        return shown["note"], shown["url"]
+
+    repository.add_many([report_samples.disk_probe(), report_samples.network_probe()])
+    assert note() == ("1 trial of each", "/trials")
+    repository.add(replace(report_samples.disk_probe(), id="another-probe"))
+    assert note() == ("most trials: diskbench, 2", "/trials?where=workload%3Ddiskbench")
 
 
 def test_probes_and_sorts_of_this_machine_answer_in_its_report_s_words(

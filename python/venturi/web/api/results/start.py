@@ -165,12 +165,11 @@ def _figures(
     yield StartFigure("Trials", f"{total:,}", f"{measured:,} of them measured here", "/trials")
     by_work = _counts(kinds, 0)
     most = max(by_work, key=lambda name: by_work[name])
-    yield StartFigure(
-        "Workloads",
-        f"{len(by_work):,}",
-        f"most trials: {most}, {by_work[most]:,}",
-        url("/trials", where(workload=most)),
-    )
+    if by_work[most] > min(by_work.values()):
+        note, leads_to = f"most trials: {most}, {by_work[most]:,}", where(workload=most)
+    else:
+        note, leads_to = f"{count_of(by_work[most], 'trial')} of each", []
+    yield StartFigure("Workloads", f"{len(by_work):,}", note, url("/trials", leads_to))
     by_engine = _counts(kinds, 1)
     yield StartFigure("Engines", f"{len(by_engine):,}", ", ".join(sorted(by_engine)), "/trials")
     out = counting.excluded_count(repository, Query())
