@@ -59,7 +59,8 @@ def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
     narrow = answer(data, "narrowest")
     assert "4.0 GB in two passes, map+shuffle: writing the spilled partitions on /data" in narrow
     assert "1.0 GB in memory, map+shuffle: reading the input on /data" in narrow
-    assert re.search(r"47 × i2\.8xlarge, \$\d+\.\d\d in", answer(data, "100 TB"))
+    priced = r"47 × i2\.8xlarge, \$\d+ \(\d+–\d+\) in \d+ min \(\d+–\d+\), prices as of 2014-"
+    assert re.search(priced, answer(data, "100 TB"))
 
 
 def test_a_disturbed_sort_says_so_before_anything_else() -> None:

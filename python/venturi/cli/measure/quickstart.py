@@ -386,7 +386,8 @@ def _first_screen(data: ReportData) -> Iterator[Paragraph]:
         text = " ".join(f"{sentence.removesuffix('.')}." for sentence in sentences)
         yield Paragraph(f"{answer.question} {text}", indent=2)
     if data.warnings:
-        yield Paragraph(f"{count_of(len(data.warnings), 'warning')}: see the report", "yellow", 2)
+        count = count_of(len(data.warnings), "warning")
+        yield Paragraph(f"{count}: {'; '.join(data.warned)}.", "yellow", 2)
 
 
 def _print(

@@ -155,6 +155,11 @@ def report_data(
     hosts = [host.name for trial in ordered for host in trial.cluster.hosts]
     host = hosts[0] if hosts else "This machine"
     table = tuple(prices) if prices is not None else NO_PRICES
+    warnings = tuple(
+        Notice(warning.code, names[trial.id], warning.message)
+        for trial in ordered
+        for warning in trial.warnings
+    )
     return ReportData(
         title=f"Venturi report: {host}",
         generated_at=generated_at,
@@ -189,10 +194,7 @@ def report_data(
         software=_software(ordered),
         commands=tuple(commands),
         trials=tuple(_row(trial, names[trial.id]) for trial in ordered),
-        warnings=tuple(
-            Notice(warning.code, names[trial.id], warning.message)
-            for trial in ordered
-            for warning in trial.warnings
-        ),
+        warned=words.warned(warnings),
+        warnings=warnings,
         skipped=tuple(skipped),
     )

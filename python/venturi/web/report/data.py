@@ -237,7 +237,11 @@ class PriceRow:
     instance_type: str
     nodes: Number
     elapsed_s: Number
+    elapsed_low_s: Number
+    elapsed_high_s: Number
     cost_usd: Number
+    cost_low_usd: Number
+    cost_high_usd: Number
     lower_bound: bool
     bottleneck: Text
     storage_bytes_per_s: Number
@@ -306,5 +310,6 @@ class ReportData:
     software: tuple[ReportFact, ...]
     commands: tuple[str, ...]
     trials: tuple[ReportedTrial, ...]
+    warned: tuple[str, ...]
     warnings: tuple[Notice, ...]
     skipped: tuple[SkippedMeasurement, ...]

@@ -36,6 +36,8 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
     storage, storage_known = _rate(node.storage, node, "storage")
     network, network_known = _rate(_finite(node, request.network), node, "network")
     option = answer if isinstance(answer, Option) else None
+    time_s = option.time_s if option else None
+    usd = option.usd if option and option.metered_usd else None
     why_not = Missing("unknown")
     if isinstance(answer, RuledOut):
         why_not = Missing("; ".join((answer.detail, *answer.also)))
@@ -48,8 +50,12 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
     return PriceRow(
         instance_type=instance_type.name,
         nodes=nodes,
-        elapsed_s=option.time_s.value if option else why_not,
-        cost_usd=option.usd.value if option and option.metered_usd else why_not,
+        elapsed_s=time_s.value if time_s else why_not,
+        elapsed_low_s=time_s.low if time_s else why_not,
+        elapsed_high_s=time_s.high if time_s else why_not,
+        cost_usd=usd.value if usd else why_not,
+        cost_low_usd=usd.low if usd else why_not,
+        cost_high_usd=usd.high if usd else why_not,
         lower_bound=option.lower_bound if option else False,
         bottleneck=_bottleneck(option) if option else why_not,
         storage_bytes_per_s=storage,

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from venturi.core.statistics.stats import Missing
-from venturi.core.units import format_duration, format_rate, format_usd
+from venturi.core.units import format_duration, format_rate
+from venturi.core.wording import joined
+from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.health.verdict import DeviceVerdict
 from venturi.record.trial import DISTURBED, Trial
-from venturi.terminal.predictions import predicted_and_taken
+from venturi.terminal.predictions import predicted_and_taken, time_text, usd_text
 from venturi.web.report.data import (
     DeviceRate,
+    Notice,
     Number,
     PhaseBottleneck,
     PriceRow,
@@ -24,6 +27,10 @@ from venturi.web.report.sorts import WHOLE
 
 NEAR = 0.1  # of the predicted time: a prediction that misses its range by less held nearly
 Rates = tuple[DeviceRate, ...] | Missing
+_WARNED = {
+    DISTURBED: "other programs were active during",
+    "VEN-MEASURE-UNSTEADY": "rates didn't settle in",
+}
 
 
 def _known(value: Number) -> float | None:
@@ -58,6 +65,22 @@ def disturbances(trials: Iterable[Trial]) -> dict[str, str | None]:
         for trial in trials
         if trial.disturbed is not None
     }
+
+
+def warned(warnings: Sequence[Notice]) -> tuple[str, ...]:
+    """A clause for each kind of warning, with the trials that it affects."""
+    kinds: dict[str, list[Notice]] = {}
+    for each in warnings:
+        kinds.setdefault(each.code, []).append(each)
+    return tuple(_warned(code, found) for code, found in kinds.items())
+
+
+def _warned(code: str, found: Sequence[Notice]) -> str:
+    trials = joined(list(dict.fromkeys(each.trial for each in found)))
+    if code in _WARNED:
+        return f"{_WARNED[code]} {trials}"
+    more = f" and {len(found) - 1} more of this kind" if len(found) > 1 else ""
+    return f"{found[0].message} ({trials}){more}"
 
 
 def headline(
@@ -200,11 +223,18 @@ def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:
     known = sum(price.known and not price.lower_bound for price in prices)
     nodes = _known(best.nodes)
     machines = best.instance_type if nodes is None else f"{nodes:,.0f} × {best.instance_type}"
+    usd = _bounds(best.cost_usd, best.cost_low_usd, best.cost_high_usd)
+    time = _bounds(best.elapsed_s, best.elapsed_low_s, best.elapsed_high_s)
     return (
-        f"Recommended of {known} types with known rates: {machines}, "
-        f"{format_usd(_known(best.cost_usd))} in {format_duration(_known(best.elapsed_s))} (price "
-        f"as of {best.price_as_of}).",
+        f"Recommended of {known} types with known rates: {machines}, {usd_text(usd)} in "
+        f"{'unknown time' if time is None else time_text(time)}, prices as of "
+        f"{best.price_as_of}.",
     )
+
+
+def _bounds(value: Number, low: Number, high: Number) -> Bounds | None:
+    known = [each for each in (value, low, high) if not isinstance(each, Missing)]
+    return Bounds(*known) if len(known) == 3 else None
 
 
 def machine(

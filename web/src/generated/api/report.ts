@@ -75,7 +75,11 @@ export interface PriceRow {
   instance_type: string;
   nodes: number | Missing;
   elapsed_s: number | Missing;
+  elapsed_low_s: number | Missing;
+  elapsed_high_s: number | Missing;
   cost_usd: number | Missing;
+  cost_low_usd: number | Missing;
+  cost_high_usd: number | Missing;
   lower_bound: boolean;
   bottleneck: string | Missing;
   storage_bytes_per_s: number | Missing;
@@ -119,6 +123,7 @@ export interface ReportData {
   software: ReportFact[];
   commands: string[];
   trials: ReportedTrial[];
+  warned: string[];
   warnings: Notice[];
   skipped: SkippedMeasurement[];
 }

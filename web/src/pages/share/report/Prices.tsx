@@ -23,6 +23,7 @@ interface Part {
   charts: Plain<ReportData>;
 }
 
+type Range = [PriceRow["cost_usd"], PriceRow["cost_usd"]];
 type Compared = PredictedTime & { sort: string; last: boolean };
 
 function interval({ predicted_s, low_s, high_s }: PredictedTime) {
@@ -94,11 +95,38 @@ const atLeast = (price: PriceRow, value: PriceRow["cost_usd"], as: (value: numbe
   </>
 );
 
+const range = (price: PriceRow, [low, high]: Range, as: (value: number) => string) =>
+  !price.lower_bound &&
+  !isMissing(low) &&
+  !isMissing(high) && (
+    <small>
+      {as(low)} to {as(high)}
+    </small>
+  );
+
 const KNOWN: Column<PriceRow>[] = [
   { head: "Type", names: true, cell: (price) => price.instance_type },
   { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
-  { head: "Time", kind: "n", cell: (price) => atLeast(price, price.elapsed_s, duration) },
-  { head: "Cost", kind: "n", cell: (price) => atLeast(price, price.cost_usd, usd) },
+  {
+    head: "Time",
+    kind: "n",
+    cell: (price) => (
+      <>
+        {atLeast(price, price.elapsed_s, duration)}
+        {range(price, [price.elapsed_low_s, price.elapsed_high_s], duration)}
+      </>
+    ),
+  },
+  {
+    head: "Cost",
+    kind: "n",
+    cell: (price) => (
+      <>
+        {atLeast(price, price.cost_usd, usd)}
+        {range(price, [price.cost_low_usd, price.cost_high_usd], usd)}
+      </>
+    ),
+  },
   { head: "Bottleneck", cell: (price) => words(price.bottleneck) },
   {
     head: "Storage per node",

@@ -59,7 +59,7 @@ function Answer({ data }: { data: ReportData }) {
             {warnings.length} warning{warnings.length === 1 ? "" : "s"} and {skipped.length} skipped
             step{skipped.length === 1 ? "" : "s"}
           </a>{" "}
-          affect these numbers.
+          affect these numbers{data.warned.length > 0 && `: ${data.warned.join("; ")}`}.
         </p>
       )}
     </Section>
