@@ -166,6 +166,39 @@ def test_a_difference_under_the_margin_is_none_and_few_strata_say_why_not() -> N
     assert alone.ratio == pytest.approx(0.5)
 
 
+def test_the_next_step_is_the_key_with_the_widest_range_of_effects() -> None:
+    rng = np.random.default_rng(5)
+    rows: list[Row] = []
+    for place in range(60):
+        ratio = (0.5 if place % 2 else 0.58) * math.exp(rng.normal(0, 0.01))
+        cluster = "b" if place % 15 == 0 else "a"
+        ratio *= 1.4 if cluster == "b" else 1.0
+        keys = {"maps": place, "block": place % 2, "cluster": cluster}
+        rows += [({**keys, "disk": "HDD"}, 100.0), ({**keys, "disk": "SSD"}, 100.0 * ratio)]
+    one = only(rows)
+    assert [each.keys for each in one.depends] == [("cluster",), ("block",)]
+    assert one.depends[0].share < one.depends[1].share
+    assert one.next.where == ("cluster=a", "cluster=b")
+
+
+def test_rows_can_be_compared_only_in_the_same_settings() -> None:
+    def rows(maps: Mapping[str, range]) -> list[Row]:
+        return [
+            ({"disk": disk, "maps": each}, 100.0 + each)
+            for disk, many in maps.items()
+            for each in many
+        ]
+
+    few, many = range(4), range(9)
+    alike = ask(rows({"HDD": many, "SSD": few, "SS2": few}), baseline=("HDD",))
+    assert alike.rows == "All rows have the same settings, so you can compare them"
+    apart = ask(rows({"HDD": many, "SSD": many, "SS2": few, "HD5": few}), baseline=("HDD",))
+    assert apart.rows == (
+        "Settings differ by row, so compare each row only with HDD. Same settings: HD5 and SS2"
+    )
+    assert ask(rows({"HDD": many, "SSD": few}), baseline=("HDD",)).rows == ""
+
+
 def test_a_verdict_that_turns_round_with_a_key_names_it() -> None:
     rng = np.random.default_rng(4)
     rows = []

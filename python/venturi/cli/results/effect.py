@@ -118,7 +118,8 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     if answer.ignored:
         show(f"Matched on request although they differ in {joined(answer.ignored)}.")
     base = named(answer.keys, answer.baseline)
-    show("", f"Compared with {base} ({answer.baseline_reason}) where nothing else differs:")
+    compared = f"Compared with {base} ({answer.baseline_reason}) where nothing else differs"
+    show("", f"{compared}. {answer.rows}:" if answer.rows else f"{compared}:")
     if is_first_screen():
         judged, rest = _split(answer)
         show(_values(replace(answer, effects=judged)), *_part_lines(answer, one))
@@ -134,6 +135,8 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
             show(_fitted(f"{count_of(len(rest), 'other value')}: ", others))
         return
     show(_values(answer))
+    if answer.rows:
+        show(Paragraph("`venturi rank` compares the rows with each other", indent=2))
     unmatched = [each for each in answer.effects if not each.strata]
     if unmatched:
         names = ", ".join(named(answer.keys, each.value) for each in unmatched)
@@ -232,10 +235,6 @@ def _values(answer: Effects) -> Table:
             *([_between(each.low_tenth, each.high_tenth) if each.strata > 1 else ""] * whole),
             outcome_text(each) + (f", {each.failed} failed" if each.failed else ""),
         )
-    strata = [each.strata for each in answer.effects if each.strata]
-    if strata and max(strata) > 2 * min(strata):
-        note = "each row has settings of its own; `venturi rank` compares the rows"
-        made.notes.append(("settings", note))
     if any(map(perhaps, answer.effects)):
         made.notes.append(("verdict", "perhaps: may be chance, as so many values were compared"))
     return made

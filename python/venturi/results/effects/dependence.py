@@ -52,7 +52,7 @@ class Dependence:
 def dependences(
     logs: Floats, trials: Integers, keys: Mapping[str, Column], level: float
 ) -> list[Dependence]:
-    """The keys by which the strata's effects `logs` differ; the one that explains most first.
+    """The keys by which the strata's effects `logs` differ; the one with the widest range first.
 
     Kruskal and Wallis's H over the values with at least 3 strata, epsilon squared H / (N - 1)
     (Tomczak and Tomczak 2014), p corrected over the keys (Holm 1979).
@@ -73,7 +73,13 @@ def dependences(
             parts = parts_by(logs, trials, keys[names[0]], level)
             opposite = _opposite(logs, keys[names[0]], parts)
             found.append(Dependence(names, share, worst, parts, opposite))
-    return sorted(found, key=lambda each: -each.share)
+    return sorted(found, key=lambda each: (-_range(each.parts), -each.share))
+
+
+def _range(parts: tuple[DependencePart, ...]) -> float:
+    """The largest effect over the smallest, of the parts with enough strata."""
+    ratios = [part.effect.ratio for part in parts if part.strata >= STRATA_LEAST]
+    return max(ratios) / min(ratios)
 
 
 def kruskal_wallis(values: Floats, group: Integers) -> tuple[float, int]:

@@ -185,7 +185,8 @@ class Effects:
     `main` is the index in `effects` of the effect that leads the verdict: the largest certain one,
     else the one with most strata, or None without any. `along` changes only together with the keys
     and is part of their effect. `ignored` was left out on request: trials match although they
-    differ in it. `explained` has the meaning of coded values. `curve` is that of one numeric key.
+    differ in it. `rows` says which effects can be compared with each other; empty if there is only
+    one. `explained` has the meaning of coded values. `curve` is that of one numeric key.
     """
 
     keys: tuple[str, ...]
@@ -200,5 +201,6 @@ class Effects:
     level: float
     trials: int
     warnings: tuple[str, ...]
+    rows: str = ""
     explained: Mapping[str, str] = field(default_factory=dict)
     curve: NumericCurve | None = None

@@ -201,6 +201,20 @@ def _more_needed(effect: Effect, name: str, base: str) -> str:
     return f"about {wanted:,} settings with both would show a difference of 5 %"
 
 
+def comparable_rows(
+    keys: Sequence[str], baseline: Sequence[Value], alike: Sequence[Sequence[Sequence[Value]]]
+) -> str:
+    """Return which effects can be compared with each other; `alike` has those of equal settings."""
+    if sum(map(len, alike)) < 2:
+        return ""
+    if len(alike) == 1:
+        return "All rows have the same settings, so you can compare them"
+    text = f"Settings differ by row, so compare each row only with {named(keys, baseline)}"
+    groups = [joined([named(keys, value) for value in each]) for each in alike if len(each) > 1]
+    more = f"; and {len(groups) - KEYS_TOLD} more groups" if len(groups) > KEYS_TOLD else ""
+    return text + (f". Same settings: {'; '.join(groups[:KEYS_TOLD])}{more}" if groups else "")
+
+
 def headline(answer: Effects) -> str:
     """Return the first line: the leading value, and the outcomes of the others."""
     what = joined(answer.keys)

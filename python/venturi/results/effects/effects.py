@@ -123,7 +123,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
     stratum = strata_of(list(compared.values()), len(table.target))
     baseline, why = _baseline(asked, table, stratum, order)
     told: list[Effect] = []
-    leads, warnings = None, []
+    leads, warnings, rows = None, [], ""
     named = _worth_naming(along, table, asked.keys)
     if baseline is not None:
         found = match(stratum, table.target, table.trials.logs, baseline)
@@ -141,6 +141,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         wanted.sort(key=lambda v: in_order(table.values[v]))
         judged = [one.judged(value, found.of(value)) for value in wanted]
         leads = _main(judged)
+        rows = effect_words.comparable_rows(asked.keys, table.values[baseline], _alike(judged, one))
         if leads is not None and asked.values == ():
             judged, leads = [judged[leads]], 0
         told = [one.effect(each, each.value == others[0]) for each in judged]
@@ -164,6 +165,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         asked.level,
         len(table.target),
         tuple(warnings),
+        rows,
     )
     return replace(made, verdict=effect_words.headline(made))
 
@@ -189,6 +191,15 @@ class _ValueVerdict:
         """How many kinds of work it was measured with."""
         work = self.at.get("workload")
         return 0 if work is None else len(np.unique(work.codes))
+
+
+def _alike(judged: Sequence[_ValueVerdict], one: _EffectBuilder) -> list[list[Key]]:
+    """The values with matched settings; those that were matched in the same settings together."""
+    found: dict[frozenset[int], list[Key]] = {}
+    for each in judged:
+        if settings := frozenset(one.stratum[each.found.row].tolist()):
+            found.setdefault(settings, []).append(one.table.values[each.value])
+    return list(found.values())
 
 
 def _main(told: Sequence[_ValueVerdict]) -> int | None:

@@ -108,6 +108,7 @@ export interface Effects {
   level: number;
   trials: number;
   warnings: string[];
+  rows: string;
   explained: {
     [k: string]: string;
   };

@@ -90,7 +90,7 @@ function Values({ data }: { data: Effects }) {
       <Figure
         id="effect"
         title={`Effect of ${keys}, all else being equal`}
-        caption={`Each value compared with ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.${data.effects.some(perhaps) ? " A ring means “perhaps”: with so many values tested together, it may be chance." : ""}`}
+        caption={`Each value compared with ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.${data.effects.some(perhaps) ? " A ring means “perhaps”: with so many values tested together, it may be chance." : ""}${data.rows && ` ${data.rows}.`}`}
         draw={drawEffects}
         table={valuesTable(data, search)}
         file={`effect-of-${keys.replace(/\W+/g, "-")}`}
