@@ -93,7 +93,10 @@ def is_ranked(step: Finding) -> list[str]:
     rows, groups = step["table"][1:], step["answer"]["groups"]
     assert step["verdict"] == step["answer"]["verdict"]
     for row, group in zip(rows, groups, strict=True):
-        assert row[:3] == [str(group["rank"]), *group["key"]]
+        assert row[0] == str(group["rank"])
+        for cell, value, meaning in zip(row[1:3], group["key"], group["meanings"], strict=True):
+            assert cell.startswith(value)
+            assert cell.endswith(meaning or value)
         assert row[3].startswith(seconds(group["elapsed_s"]["median"]))
         assert row[4].startswith(f"${group['cost_usd']['median']:.3f}")
         assert row[5] == str(group["n"])

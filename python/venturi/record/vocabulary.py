@@ -240,6 +240,12 @@ def code_of(key: str, value: object) -> CodeMeaning | None:
     return None
 
 
+def meaning_of(key: str, value: object) -> str | None:
+    """The meaning of `value` of `key` in words; None if it needs or has none."""
+    code = None if value is None or value in _CALLED_SO else code_of(key, value)
+    return None if code is None else code.meaning
+
+
 def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
     """The meaning of each coded value among those `shown` of keys: `HS5` -> `HDFS on 5 ...`.
 
@@ -249,10 +255,8 @@ def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
     by_pattern: dict[str, dict[str, str]] = {}
     for key, values in shown.items():
         for value in values:
-            if value is None or value in _CALLED_SO:
-                continue
             code = code_of(key, value)
-            if code is not None:
+            if code is not None and meaning_of(key, value) is not None:
                 by_pattern.setdefault(code.pattern, {})[str(value)] = code.meaning
     found: dict[str, str] = {}
     for pattern, meanings in by_pattern.items():

@@ -86,6 +86,18 @@ def test_cost_adds_prices_by_other_names_of_a_key_of_by(client: httpx.Client, ad
     )
 
 
+def test_cost_says_what_codes_of_disks_mean(client: httpx.Client, add: Add) -> None:
+    for disk in ("SS2", "RL6", "SSD", "nvme"):
+        add(around(100, n=3), configuration={"disk": disk})
+    groups = ask(client, "/api/cost", by="disk")["groups"]
+    assert {group["key"][0]: group["meanings"] for group in groups} == {
+        "SS2": ["2 SSDs"],
+        "RL6": ["HDFS on 6 remote disks, temporary files on a local disk"],
+        "SSD": [None],
+        "nvme": [None],
+    }
+
+
 def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) -> None:
     assert "usd_per_hour" in json.dumps(refused(client, "/api/cost", objective="cost"))
     free = refused(client, "/api/cost", by="disk", usd_per_hour=0, objective="cost")

@@ -427,6 +427,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   what,
   empty,
   ways,
+  codes,
   controls,
   children,
 }: {
@@ -436,6 +437,8 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
   empty: (data: T) => string | null;
   /** Other questions, where there is nothing to show. */
   ways?: (data: T) => ReactNode;
+  /** The meaning of the codes in the headline. */
+  codes?: (data: T) => ReactNode;
   /** Inputs that stand below the headline, also without an answer. */
   controls?: ReactNode;
   children: (data: T) => ReactNode;
@@ -455,8 +458,9 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
           {ways?.(data)}
         </div>
       )}
-      {data && <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />}
+      {data && nothing === null && codes?.(data)}
       {controls}
+      {data && <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />}
       {data && nothing === null && children(data)}
     </div>
   );
@@ -510,13 +514,35 @@ export function TrialsBehind({ by, group }: { by: readonly string[]; group: Key 
 }
 
 /** Cells of a group's values, the first of which opens its trials. */
-export function groupCells(by: readonly string[], group: Key, search: URLSearchParams): Cell[] {
+export function groupCells(
+  by: readonly string[],
+  group: Key,
+  search: URLSearchParams,
+  meanings: readonly (string | null)[] = [],
+): Cell[] {
+  const url = exported ? undefined : trialsAt(search, behindGroup(by, group));
   return group.map((value, place): Cell => {
     const text = valueName(by[place] ?? "", value);
-    return place > 0 || exported
-      ? { value, show: text }
-      : { value, show: <Link href={trialsAt(search, behindGroup(by, group))}>{text}</Link> };
+    const link = place === 0 ? url : undefined;
+    return { value, show: <NameCell text={text} url={link} meaning={meanings[place]} /> };
   });
+}
+
+function NameCell({
+  text,
+  url,
+  meaning,
+}: {
+  text: string;
+  url: string | undefined;
+  meaning: string | null | undefined;
+}) {
+  return (
+    <>
+      {url === undefined ? text : <Link href={url}>{text}</Link>}
+      {meaning && <small>{meaning}</small>}
+    </>
+  );
 }
 
 /** The columns of a spread, each a number with its unit: for tables that programs read. */

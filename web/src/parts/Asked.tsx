@@ -29,7 +29,8 @@ export function Asked({ command }: { command?: string | undefined }) {
         {words && `This page shows trials ${words}. `}
         {command && (
           <>
-            In a terminal: <code>{command}</code>
+            To filter or change it, use <code>venturi serve</code>, or a terminal:{" "}
+            <code>{command}</code>
           </>
         )}
       </p>

@@ -238,7 +238,9 @@ export function Filters({ open = false }: { open?: boolean }) {
     <div className="filters">
       {conditions}
       <details open={open} onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}>
-        <summary>Filter trials</summary>
+        <summary>
+          Filter trials <span className="aside">by value, or by number: elapsed_s&lt;5000</span>
+        </summary>
         <Entry where={where} edit={edit} facets={data?.facets ?? []} />
         <label className="check">
           <input

@@ -25,6 +25,7 @@ export interface RankedGroup {
   p_value: number | null;
   frontier: ("yes" | "cannot tell" | "no") | null;
   name: string;
+  meanings: (string | null)[];
   set: number | null;
   against: (string | number | boolean | null)[] | null;
   settings: number | null;

@@ -16,6 +16,7 @@ from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import text_of
+from venturi.record.vocabulary import meaning_of
 from venturi.results.compare.groups import Group, best_of, groups_from, with_cost
 from venturi.results.compare.groups import Key as GroupKey
 from venturi.results.effects.strata import SucceededTrials
@@ -296,7 +297,7 @@ def ranked(
     told = {one.key: one for one in ranking.groups}
     order = [*told, *(key for key in priced if key not in told)]
     groups = _with_frontier(
-        [_answer(priced[key], of_key[key], told.get(key)) for key in order], compared
+        [_answer(priced[key], of_key[key], told.get(key)) for key in order], compared, keys
     )
     warnings = mixtures(found, keys)
     if len(found) > RANKED_MAX:
@@ -356,9 +357,9 @@ _ON_FRONTIER: Mapping[model.Rank, Literal["yes", "no"]] = {
 
 
 def _with_frontier(
-    groups: Sequence[RankedGroup], compared: Sequence[Group]
+    groups: Sequence[RankedGroup], compared: Sequence[Group], keys: Sequence[str]
 ) -> tuple[RankedGroup, ...]:
-    """The groups, each with whether it is on the frontier of time and cost.
+    """The groups, each with its meaning, and whether it is on the frontier of time and cost.
 
     "yes": no other has a median as low in both and lower in one. "no": it is found worse than one
     of these in both. Else "cannot tell"; None without a cost.
@@ -371,7 +372,8 @@ def _with_frontier(
         if group.cost_usd is not None and group.cost_usd.median is not None:
             found = standing.get(group.key, model.Rank.CANNOT_TELL)
             front = _ON_FRONTIER.get(found, "cannot tell")
-        made.append(replace(group, on_frontier=front == "yes", frontier=front))
+        words = tuple(meaning_of(*each) for each in zip(keys, group.key, strict=True))
+        made.append(replace(group, on_frontier=front == "yes", frontier=front, meanings=words))
     return tuple(made)
 
 

@@ -172,7 +172,7 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
         : priced.map((one, at) => (at === place ? { ...one, usd } : one)),
     );
   return (
-    <section className="card prices" aria-label="Prices">
+    <section className="card prices" id="prices" aria-label="Prices">
       <h2>Prices</h2>
       <div className="controls">
         <Parameter label="US$ per hour" param="usd_per_hour" kind="usd" hint="3.50" />
@@ -384,7 +384,7 @@ const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
 
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
-/** Links to the next questions, and the settings that the groups share. */
+/** Links to the next questions. */
 function Verdict({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const conditions = [...data.verdict.matchAll(/--where ([^ =]+)=([^ .;,]+)/g)].filter(
@@ -400,23 +400,21 @@ function Verdict({ data }: { data: RankingData }) {
     asked.set("per", "node");
     return href(PAGES.cost.path, asked);
   };
+  if (exported) return null;
   return (
     <section aria-label="Next steps">
-      {!exported && (
-        <p className="ways">
-          {data.verdict.includes("--usd-per-node-hour") && (
-            <Link className="button" href={perNode()}>
-              use it as the price per node
-            </Link>
-          )}
-          {conditions.map(([, key, value]) => (
-            <Link key={key} className="button" href={also(`${key}=${value}`)}>
-              only {key}={value}
-            </Link>
-          ))}
-        </p>
-      )}
-      <Common caption={data.caption} explained={data.explained} />
+      <p className="ways">
+        {data.verdict.includes("--usd-per-node-hour") && (
+          <Link className="button" href={perNode()}>
+            use it as the price per node
+          </Link>
+        )}
+        {conditions.map(([, key, value]) => (
+          <Link key={key} className="button" href={also(`${key}=${value}`)}>
+            only {key}={value}
+          </Link>
+        ))}
+      </p>
     </section>
   );
 }
@@ -452,7 +450,7 @@ function RankingTable({ data }: { data: RankingData }) {
   ];
   const rows = data.groups.map((group): Cell[] => [
     rankCell(group),
-    ...groupCells(data.by, group.key, search),
+    ...groupCells(data.by, group.key, search, group.meanings),
     ...(matched ? ratioCells(group) : []),
     ...(sets ? [group.set] : []),
     spreadCell(group.elapsed_s, seconds),
@@ -527,6 +525,11 @@ export default function Cost() {
           param="objective"
           options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
         />
+        {!priced && (
+          <p className="aside">
+            To rank by cost, enter a price in <a href="#prices">Prices</a>.
+          </p>
+        )}
       </Controls>
       <Asked command={commandOf("rank", search, OPTIONS)} />
       <Answer
@@ -537,6 +540,7 @@ export default function Cost() {
             ? "No trial matches the conditions. Remove one of them, or group by other keys."
             : null
         }
+        codes={(data) => <Common caption={data.caption} explained={data.explained} />}
         controls={!exported && <PriceSheet data={twin.data} />}
       >
         {(data) => (
