@@ -35,8 +35,8 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
 def parts(found: JobDifference, diagnoses: Sequence[Diagnosis]) -> Iterator[Paragraph | Table]:
     """The sentence, then its evidence; `diagnoses` are those of the two jobs."""
     yield Paragraph(found.sentence, "bold")
-    if found.promise is not None:
-        yield Paragraph(f"{found.promise}.")
+    for text in filter(None, (found.promise, found.start_up)):
+        yield Paragraph(f"{text}.")
     for title, content in (
         ("Where the time went", _times(found)),
         ("Settings that differ", _settings(found)),
@@ -60,8 +60,8 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
         yield Paragraph(f"Caution: {found.caution}.", "yellow", 2)
     if (ratio := even_ratio(found.parts)) is not None:
         yield Paragraph(f"{even_words(ratio)}.", indent=2)
-    if found.promise is not None:
-        yield Paragraph(f"{found.promise}.", indent=2)
+    for text in filter(None, (found.promise, found.start_up)):
+        yield Paragraph(f"{text}.", indent=2)
     yield Paragraph(ONE_RUN_EACH, "dim", 2)
     gaps = [(each.after_s - each.before_s, each) for each in found.parts]
     gaps = [pair for pair in gaps if abs(pair[0]) >= _LEAST_S]

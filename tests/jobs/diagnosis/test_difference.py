@@ -28,22 +28,24 @@ def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) 
     return difference(jobs[0], jobs[1], (State.SUCCEEDED, after), (before, later))
 
 
-def job(folder: Path, task_s: float, n_bytes: int = 1 << 20, **settings: str) -> JobAccount:
-    """A query of two tasks on two slots, which read `n_bytes` each."""
+def job(
+    folder: Path, task_s: float, n_bytes: int = 1 << 20, first_s: float = 10, **settings: str
+) -> JobAccount:
+    """A query of two tasks on two slots, which read `n_bytes` each; it begins after `first_s`."""
     log = SparkLog(**settings)
     log.executor("1", 2, 0)
-    end_s = 10 + task_s
-    log.query(0, 10, end_s, name="save at app.py:7")
+    end_s = first_s + task_s
+    log.query(0, first_s, end_s, name="save at app.py:7")
     log.plan(0, ("Scan parquet", "FileScan parquet [a#1]", {"number of output rows": 1}))
-    log.job(0, 10, end_s, [0])
-    log.stage(0, 10, end_s, 2, metrics={1: 5})
+    log.job(0, first_s, end_s, [0])
+    log.stage(0, first_s, end_s, 2, metrics={1: 5})
     ran = {
         "Executor Run Time": round(task_s * 1e3),
         "Executor CPU Time": round(task_s * 1e9),
         "Input Metrics": {"Bytes Read": n_bytes, "Records Read": 1},
     }
     for _ in range(2):
-        log.task(0, 10, end_s, metrics=ran)
+        log.task(0, first_s, end_s, metrics=ran)
     log.end(end_s)
     return log.account(folder)
 
@@ -75,6 +77,19 @@ def test_of_two_that_are_alike_nothing_is_blamed(tmp_path: Path) -> None:
     assert (found.settings, found.plans) == ((), ())
     assert "whether this is noise" in found.sentence
     assert "about as long" in between(job(tmp_path, 20), job(tmp_path, 20)).sentence
+
+
+def test_a_slow_start_of_the_driver_says_what_to_do(tmp_path: Path) -> None:
+    quick, slow = job(tmp_path, 20), job(tmp_path, 25, first_s=40)
+    found = between(quick, slow).start_up
+    assert found is not None
+    assert found.startswith("30.0 s of the difference is before the first query")
+    assert "Repeat both runs. If the second stays slower" in found
+    back = between(slow, quick).start_up
+    assert back is not None
+    assert "If the first stays slower" in back
+    assert between(quick, job(tmp_path, 60)).start_up is None
+    assert between(quick, slow, State.FAILED).start_up is None
 
 
 def test_another_plan_is_told_by_its_operators() -> None:

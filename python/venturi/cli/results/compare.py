@@ -186,6 +186,8 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         show(*two_jobs_screen(found))
         chosen = [each for each in found.settings if not each.key.startswith(OWN_SETTINGS)]
         step = "change one setting back and run again; all details" if chosen else "details"
+        if found.start_up:
+            step = "repeat both runs (is it always the driver's start?); all details"
         next_step(step, f"venturi compare --why {' '.join(short)} --all")
         return
     show(*parts(found, diagnoses))

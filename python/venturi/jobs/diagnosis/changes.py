@@ -62,7 +62,8 @@ class JobDifference:
     `amounts` has all that both recorded, `settings` and `plans` only differences. `comparable` is
     False if a job failed or was interrupted; `caution` warns of different programs or engines.
     `promise` compares the saving that the first job's first finding promised with the measured one,
-    if the second job no longer has that finding.
+    if the second job no longer has that finding. `start_up` says what to do if most of the
+    difference is before the first query.
     """
 
     sentence: str
@@ -76,3 +77,4 @@ class JobDifference:
     comparable: bool
     caution: str | None
     promise: str | None
+    start_up: str | None

@@ -35,6 +35,7 @@ from venturi.record.trial import State
 CHANCE = 0.05
 _DATA = 1.1  # times as much, or as little
 _SMALL = 0.1  # times as much: amounts are easier to read
+_MOSTLY = 0.5  # of the difference
 _MOST = 200  # stages or queries of each job that are matched
 _SHOWN_OPERATORS = 6
 _EVEN = 1.3  # times the ratio of the whole times: a part changed as much as the whole
@@ -83,6 +84,7 @@ def difference(
         not broken,
         caution,
         None if broken else _promise(findings, one, other),
+        None if broken else _start_up(one, other),
     )
 
 
@@ -114,6 +116,22 @@ def _promise(
     else:
         verdict = "as expected"
     return f"{said}, {verdict} ('{first.fix}' was to {expected})"
+
+
+def _start_up(one: Analysis, other: Analysis) -> str | None:
+    """What to do if most of the difference is before the first query."""
+    if one.elapsed_s is None or other.elapsed_s is None:
+        return None
+    gap_s = other.elapsed_s - one.elapsed_s
+    start_s = sum(_seconds(other, part) - _seconds(one, part) for part in (BEFORE, START_UP))
+    if abs(gap_s) < CHANCE * one.elapsed_s or start_s / gap_s < _MOSTLY:
+        return None
+    slower = "second" if gap_s > 0 else "first"
+    return (
+        f"{format_duration(abs(start_s))} of the difference is before the first query, while the "
+        f"driver starts. Repeat both runs. If the {slower} stays slower, check what its driver "
+        "does first: downloading jars (spark.jars.packages), opening catalogs, listing files"
+    )
 
 
 def _caution(one: Application, other: Application) -> str | None:

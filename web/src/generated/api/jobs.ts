@@ -26,6 +26,7 @@ export interface JobDifference {
   comparable: boolean;
   caution: string | null;
   promise: string | null;
+  start_up: string | null;
 }
 export interface PartChange {
   part: string;

@@ -201,6 +201,7 @@ function Answer({ data }: { data: TwoJobs }) {
           </p>
         )}
         {found?.promise && <p>{sentence(found.promise)}</p>}
+        {found?.start_up && <p>{sentence(found.start_up)}</p>}
         {before && after && (
           <dl className="facts">
             <Job name="Before" job={before} />
