@@ -13,7 +13,7 @@ import { selectionOf, trialsAt } from "../url";
 import { Verdict } from "./Facts";
 import { Notices, Pending } from "./Page";
 import { Refusal } from "./server/Refusal";
-import type { Cell, Column } from "./Table";
+import { type Cell, type Column, NameCell } from "./Table";
 
 const DEBOUNCE_MS = 350;
 const CODES_OPEN = 8; // more are folded
@@ -526,23 +526,6 @@ export function groupCells(
     const link = place === 0 ? url : undefined;
     return { value, show: <NameCell text={text} url={link} meaning={meanings[place]} /> };
   });
-}
-
-function NameCell({
-  text,
-  url,
-  meaning,
-}: {
-  text: string;
-  url: string | undefined;
-  meaning: string | null | undefined;
-}) {
-  return (
-    <>
-      {url === undefined ? text : <Link href={url}>{text}</Link>}
-      {meaning && <small>{meaning}</small>}
-    </>
-  );
 }
 
 /** The columns of a spread, each a number with its unit: for tables that programs read. */

@@ -1,5 +1,6 @@
 // Tables that are read by eye, by screen reader and, as CSV, by programs.
 import { type ReactNode, useMemo, useState } from "react";
+import { Link } from "wouter";
 import { count, plain, type Scalar } from "../format";
 import { stacked } from "./stacked";
 
@@ -14,6 +15,24 @@ export const number = (name: string): Column => ({ name, number: true });
 
 /** A bare value is shown as it is; `value` goes into the CSV, `show` onto the page. */
 export type Cell = Scalar | { value: Scalar; show: ReactNode };
+
+/** The name of a group: a link where a server has its trials, with the meaning of a code. */
+export function NameCell({
+  text,
+  url,
+  meaning,
+}: {
+  text: string;
+  url: string | undefined;
+  meaning: string | null | undefined;
+}) {
+  return (
+    <>
+      {url === undefined ? text : <Link href={url}>{text}</Link>}
+      {meaning && <small>{meaning}</small>}
+    </>
+  );
+}
 
 /** A figure with the mark of a bound. */
 export const bounded = (mark: string, cell: Cell): Cell => {

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from venturi.machines.cost.job import Job
     from venturi.machines.cost.spot import SpotCost
 
+_CHARTS = "--explain for the source of each figure, --html FILE for charts"
+_STARTUP = (
+    "--startup 2min if you know yours (0s: the cluster runs already), --explain for the source "
+    "of each figure"
+)
+
 
 @click.command()
 @workload_options
@@ -142,13 +148,7 @@ def command(
         return
 
     show(*prediction_screen(explanations))
-    if startup_decides(explanations[0]):
-        next_step(
-            "add --startup 2min if you know yours (0s: the cluster runs already), --explain for "
-            "the source of each figure"
-        )
-    else:
-        next_step("add --explain for the source of each figure, --html FILE for charts")
+    next_step(f"add {_STARTUP if startup_decides(explanations[0]) else _CHARTS}")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     for line in (*map(_run_line, runs), *starmap(_spot_line, on_spot.items())):

@@ -76,9 +76,10 @@ def _section_options(command: F) -> F:
 def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool) -> None:
     """Show one trial: where its time went, and possible fixes.
 
-    ID may be any unique beginning or end of a trial's id. Venturi prints the end, since ids begin
-    with a time or a format, which many trials share. `last` is the trial that you measured or
-    imported last, and `last~1` the one before.
+    ID may be any unique beginning or end of a trial's id. Venturi prints the end. Ids begin with a
+    time or a format, which many trials share.
+
+    `last` is the trial that you measured or imported last, and `last~1` the one before.
     """
     with open_repository() as repository:
         trial = repository.get(id_)

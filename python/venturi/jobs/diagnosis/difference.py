@@ -119,7 +119,7 @@ def _promise(
 
 
 def _start_up(one: Analysis, other: Analysis) -> str | None:
-    """What to do if most of the difference is before the first query."""
+    """The next step if most of the difference is before the first query."""
     if one.elapsed_s is None or other.elapsed_s is None:
         return None
     gap_s = other.elapsed_s - one.elapsed_s

@@ -202,15 +202,15 @@ def _more_needed(effect: Effect, name: str, base: str) -> str:
 
 
 def comparable_rows(
-    keys: Sequence[str], baseline: Sequence[Value], alike: Sequence[Sequence[Sequence[Value]]]
+    keys: Sequence[str], baseline: Sequence[Value], sets: Sequence[Sequence[Sequence[Value]]]
 ) -> str:
-    """Return which effects can be compared with each other; `alike` has those of equal settings."""
-    if sum(map(len, alike)) < 2:
+    """Return which effects can be compared: those of each of `sets` have the same settings."""
+    if sum(map(len, sets)) < 2:
         return ""
-    if len(alike) == 1:
+    if len(sets) == 1:
         return "All rows have the same settings, so you can compare them"
     text = f"Settings differ by row, so compare each row only with {named(keys, baseline)}"
-    groups = [joined([named(keys, value) for value in each]) for each in alike if len(each) > 1]
+    groups = [joined([named(keys, value) for value in each]) for each in sets if len(each) > 1]
     more = f"; and {len(groups) - KEYS_TOLD} more groups" if len(groups) > KEYS_TOLD else ""
     return text + (f". Same settings: {'; '.join(groups[:KEYS_TOLD])}{more}" if groups else "")
 

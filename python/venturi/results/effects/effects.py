@@ -141,7 +141,9 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         wanted.sort(key=lambda v: in_order(table.values[v]))
         judged = [one.judged(value, found.of(value)) for value in wanted]
         leads = _main(judged)
-        rows = effect_words.comparable_rows(asked.keys, table.values[baseline], _alike(judged, one))
+        rows = effect_words.comparable_rows(
+            asked.keys, table.values[baseline], _same_settings(judged, one)
+        )
         if leads is not None and asked.values == ():
             judged, leads = [judged[leads]], 0
         told = [one.effect(each, each.value == others[0]) for each in judged]
@@ -193,7 +195,7 @@ class _ValueVerdict:
         return 0 if work is None else len(np.unique(work.codes))
 
 
-def _alike(judged: Sequence[_ValueVerdict], one: _EffectBuilder) -> list[list[Key]]:
+def _same_settings(judged: Sequence[_ValueVerdict], one: _EffectBuilder) -> list[list[Key]]:
     """The values with matched settings; those that were matched in the same settings together."""
     found: dict[frozenset[int], list[Key]] = {}
     for each in judged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,12 @@ def _row(trial: Trial, name: str) -> ReportedTrial:
     )
 
 
+def _warnings(trials: Iterable[Trial], names: Mapping[str, str]) -> Iterator[Notice]:
+    for trial in trials:
+        for warning in trial.warnings:
+            yield Notice(warning.code, names[trial.id], warning.message)
+
+
 def report_data(
     trials: Sequence[Trial],
     *,
@@ -155,11 +161,7 @@ def report_data(
     hosts = [host.name for trial in ordered for host in trial.cluster.hosts]
     host = hosts[0] if hosts else "This machine"
     table = tuple(prices) if prices is not None else NO_PRICES
-    warnings = tuple(
-        Notice(warning.code, names[trial.id], warning.message)
-        for trial in ordered
-        for warning in trial.warnings
-    )
+    warnings = tuple(_warnings(ordered, names))
     return ReportData(
         title=f"Venturi report: {host}",
         generated_at=generated_at,
