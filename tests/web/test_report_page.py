@@ -76,6 +76,19 @@ def test_a_disturbed_sort_says_so_before_anything_else() -> None:
     )
 
 
+def test_each_kind_of_warning_names_its_trials() -> None:
+    loud = TrialWarning("VEN-MEASURE-DISTURBED", "other programs used 50% of the CPU time")
+    other = TrialWarning("VEN-MEASURE-SERIES", "no series was recorded")
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0, "sort+reduce": 1.0})
+    probe = replace(samples.disk_probe(), warnings=(loud, other, other))
+    data = report_of(probe, replace(sort, warnings=(loud,)))
+    name = next(each.label for each in data.trials if each.id == sort.id)
+    assert data.warned == (
+        f"other programs were active during disk probe and {name}",
+        "no series was recorded (disk probe) and 1 more of this kind",
+    )
+
+
 def test_rates_are_the_mean_and_the_range_of_the_iterations() -> None:
     probe = samples.disk_probe()
     measured = probe.values("disk_read_bytes_per_s", dir=None)

@@ -119,7 +119,10 @@ def figures(
         found.append(ReportFigure(f"Sort, {sort.label}", sort.elapsed_s, "duration", speed))
     best = recommended(prices)
     if best is not None:
-        found.append(ReportFigure(job.removeprefix("a "), best.cost_usd, "usd", best.instance_type))
+        usd = _bounds(best.cost_usd, best.cost_low_usd, best.cost_high_usd)
+        span = f"${usd.low:,.0f} to ${usd.high:,.0f}, " if usd else ""
+        note = f"{span}{best.instance_type}"
+        found.append(ReportFigure(job.removeprefix("a "), best.cost_usd, "usd", note))
     return tuple(found)
 
 

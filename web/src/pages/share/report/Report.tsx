@@ -41,6 +41,15 @@ function Answer({ data }: { data: ReportData }) {
           </li>
         ))}
       </ul>
+      {warnings.length + skipped.length > 0 && (
+        <p className="alert">
+          <a href="#warnings">
+            {warnings.length} warning{warnings.length === 1 ? "" : "s"} and {skipped.length} skipped
+            step{skipped.length === 1 ? "" : "s"}
+          </a>{" "}
+          affect these numbers{data.warned.length > 0 && `: ${data.warned.join("; ")}`}.
+        </p>
+      )}
       <dl className="answers">
         {data.answers.map(({ question, sentences }) => (
           <div key={question}>
@@ -53,15 +62,6 @@ function Answer({ data }: { data: ReportData }) {
           </div>
         ))}
       </dl>
-      {warnings.length + skipped.length > 0 && (
-        <p className="alert">
-          <a href="#warnings">
-            {warnings.length} warning{warnings.length === 1 ? "" : "s"} and {skipped.length} skipped
-            step{skipped.length === 1 ? "" : "s"}
-          </a>{" "}
-          affect these numbers{data.warned.length > 0 && `: ${data.warned.join("; ")}`}.
-        </p>
-      )}
     </Section>
   );
 }
