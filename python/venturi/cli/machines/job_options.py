@@ -107,7 +107,8 @@ def workload_options(command: F) -> F:
         core_s_per_gb: float | None,
         **others: Any,
     ) -> Any:
-        from venturi.machines.cost.operation import FILLED_SHARE, operated
+        from venturi.machines.advice.suppositions import filled_share
+        from venturi.machines.cost.operation import operated
 
         one = (trial_id or data_bytes, sort_bytes, job_file)
         if sum(each is not None for each in one) != 1:
@@ -122,12 +123,11 @@ def workload_options(command: F) -> F:
             job = the_job(sort_bytes, job_file)
         if exchange is not None:
             job = replace(job, exchange=Exchange(exchange))
-        fills = any(text.strip().startswith("fill=") for text in others["assumed"])
         job = operated(
             job,
             startup_s=startup_s,
             core_s_per_gb=core_s_per_gb,
-            filled_share=1.0 if fills else FILLED_SHARE,  # --assume fill=90% changes the sizes
+            filled_share=filled_share(others["assumed"]),
         )
         return command(job=job, **others)
 

@@ -16,6 +16,7 @@ from venturi.core.quantity import ValueKind
 from venturi.core.units import unit_error
 from venturi.machines.advice.assume import EXAMPLES, assume, parse_assumption
 from venturi.machines.catalog import Catalog, Fact, InstanceType
+from venturi.machines.cost.operation import FILLED_SHARE
 
 # Rate of disks that read and write concurrently, from their separate rates (MB/s), if it wasn't
 # measured.
@@ -50,6 +51,12 @@ def assumed(catalog: Catalog, texts: Sequence[str], today: date) -> Catalog:
         if _is_supposition(text):
             found = _suppose(found, parse_supposition(text))
     return found
+
+
+def filled_share(texts: Sequence[str]) -> float:
+    """Share of local disks that a job may fill: 1 if a `fill` in `texts` reduces their sizes."""
+    fills = any(text.partition("=")[0].strip().lower() == "fill" for text in texts)
+    return 1.0 if fills else FILLED_SHARE
 
 
 def _is_supposition(text: str) -> bool:

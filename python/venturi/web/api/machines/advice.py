@@ -22,7 +22,7 @@ from venturi.machines.advice.limits import limited, own_limits
 from venturi.machines.advice.network_costs import network_costs
 from venturi.machines.advice.option import AdviceObjective
 from venturi.machines.advice.question import DEFAULT_MAX_NODES, HardwareRequest
-from venturi.machines.advice.suppositions import assumed
+from venturi.machines.advice.suppositions import assumed, filled_share
 from venturi.machines.advice.volumes import attach, equipped, parse_volumes
 from venturi.machines.catalog import DEFAULT, Catalog, load_shipped, shipped
 from venturi.machines.catalog.diff import diff
@@ -149,11 +149,11 @@ def advice(
     texts += [] if price == "on-demand" else [f"price={price}"]
     names = dict.fromkeys(catalog or (DEFAULT,))
     limits = own_limits(load().operating_limits)
-    found = [_with(_catalog(name), texts, volumes, today) for name in names]
-    found = limited(found, limits, today)
+    found = limited([_with(_catalog(name), texts, volumes, today) for name in names], limits, today)
     classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
+    job = sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange))
     request = HardwareRequest(
-        job=operated(sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange))),
+        job=operated(job, filled_share=filled_share(texts)),
         durabilities=tuple(Durability(name) for name in classes),
         max_nodes=max_nodes or limits.max_nodes or DEFAULT_MAX_NODES,
         max_vcpus=limits.max_vcpus,
