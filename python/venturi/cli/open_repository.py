@@ -120,7 +120,8 @@ def say_left_out(repository: TrialRepository, query: Query) -> None:
 
     if ids := undated(repository):
         say_unreadable(ids)
-    if count := excluded_count(repository, query):
+    count = 0 if query.with_excluded else excluded_count(repository, query)
+    if count:
         trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
         click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
     if any(condition.key == "disturbed" for condition in query.conditions):

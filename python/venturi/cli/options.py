@@ -109,6 +109,11 @@ _CONDITIONS = (
 )
 
 
+with_excluded_option: Callable[[F], F] = click.option(
+    "--with-excluded", is_flag=True, help="Include excluded trials."
+)
+
+
 def ignore_option(help: str) -> Callable[[F], F]:
     """Add `--ignore`, which takes keys in which trials may differ."""
     return click.option(

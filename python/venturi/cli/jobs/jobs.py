@@ -11,7 +11,7 @@ import click
 
 from venturi.cli.jobs.job import own_prices
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.options import json_option, print_json, where_option
+from venturi.cli.options import json_option, print_json, where_option, with_excluded_option
 from venturi.cli.screen import LINES_MAX, details_option, is_first_screen, next_step, show
 from venturi.core.wording import count_of
 from venturi.terminal.table import SCREEN_WIDTH
@@ -32,6 +32,7 @@ BEGIN = (
 
 @click.command()
 @where_option("Only jobs with this value of a column or configuration key.")
+@with_excluded_option
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -41,7 +42,9 @@ BEGIN = (
 @click.option("--each", is_flag=True, help="Show every run, not only the latest run of each job.")
 @details_option
 @json_option
-def command(*, where: tuple[str, ...], limit: int, each: bool, as_json: bool) -> None:
+def command(
+    *, where: tuple[str, ...], with_excluded: bool, limit: int, each: bool, as_json: bool
+) -> None:
     """List jobs by the time that can be saved, each with its biggest fix.
 
     A job is one or several recorded runs with a log of Spark or MapReduce. Runs with the same name
@@ -54,7 +57,7 @@ def command(*, where: tuple[str, ...], limit: int, each: bool, as_json: bool) ->
     from venturi.record.query.selection import Query
 
     with open_repository() as repository:
-        query = Query(conditions_for(repository, where))
+        query = Query(conditions_for(repository, where), with_excluded=with_excluded)
         found = _diagnosed(repository, query, each=each)
         if not found.jobs and not as_json:
             _say_none(repository, any_excluded=bool(found.excluded_runs), conditions=bool(where))

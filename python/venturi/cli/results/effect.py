@@ -13,7 +13,13 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import ignore_option, json_option, print_json, where_option
+from venturi.cli.options import (
+    ignore_option,
+    json_option,
+    print_json,
+    where_option,
+    with_excluded_option,
+)
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, joined, percent
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, shorten_to, table
@@ -40,6 +46,7 @@ _FIRST_CURVE = 12
     "frequent.",
 )
 @where_option()
+@with_excluded_option
 @ignore_option("Ignore differences in this key when trials are matched.")
 @click.option(
     "--level",
@@ -59,6 +66,7 @@ def command(
     keys: tuple[str, ...],
     baseline: str | None,
     where: tuple[str, ...],
+    with_excluded: bool,
     ignored: tuple[str, ...],
     level: float,
     crude: bool,
@@ -81,7 +89,7 @@ def command(
     from venturi.web.effects import Question, effects
 
     with open_repository() as repository:
-        query = Query(conditions_for(repository, where))
+        query = Query(conditions_for(repository, where), with_excluded=with_excluded)
         answer = effects(repository, query, Question(keys, baseline, ignored, level, crude))
         say_left_out(repository, query)
         if html is not None:
@@ -90,6 +98,7 @@ def command(
             named += [("ignore", key) for key in ignored]
             if baseline is not None:
                 named.append(("baseline", baseline))
+            named += [("excluded", "1")] if with_excluded else []
             named += [("level", level), ("crude", str(crude).lower())]
             html.write_answers(f"/effect?{urlencode(named)}", repository)
     if as_json:

@@ -16,7 +16,7 @@ from venturi.cli.open_repository import (
     say_left_out,
     say_none_match,
 )
-from venturi.cli.options import json_option, print_json, where_option
+from venturi.cli.options import json_option, print_json, where_option, with_excluded_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Table, TableCell, shorten_to, table
@@ -36,6 +36,7 @@ _WORKLOAD_WIDTH, _WORKLOAD_WIDTH_WITH_STATE = 26, 18
 @filter_options(default_limit=50)
 @details_option
 @where_option()
+@with_excluded_option
 @click.option(
     "--sort",
     default="-started_at",
@@ -60,7 +61,13 @@ def command(as_json: bool, **options: Any) -> None:
     with open_repository() as repository:
         (sort,) = require_keys(repository, (wanted.removeprefix("-"),))
         conditions = conditions_for(repository, conditions_in(options))
-        query = Query(conditions, sort, wanted.startswith("-"), limit)
+        query = Query(
+            conditions,
+            sort,
+            wanted.startswith("-"),
+            limit,
+            with_excluded=options["with_excluded"],
+        )
         rows = _rows(repository, query, options["limit"])
         if not rows:
             say_none_match(repository)

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import ignore_option, json_option, print_json, where_option
+from venturi.cli.options import (
+    ignore_option,
+    json_option,
+    print_json,
+    where_option,
+    with_excluded_option,
+)
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_whole, warn
 from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import format_duration
@@ -40,6 +46,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     help="Group by this column or configuration key; repeatable.",
 )
 @where_option()
+@with_excluded_option
 @ignore_option("Ignore differences in this key when groups are matched.")
 @click.option(
     "--objective",
@@ -81,6 +88,7 @@ def command(
     *,
     keys: tuple[str, ...],
     where: tuple[str, ...],
+    with_excluded: bool,
     ignored: tuple[str, ...],
     objective: str,
     usd_per_hour: float | None,
@@ -130,7 +138,7 @@ def command(
             raise _no_key(repository)
         keys = require_keys(repository, keys)
         check_settings(keys, "by", BELONGING)
-        query = Query(conditions_for(repository, where))
+        query = Query(conditions_for(repository, where), with_excluded=with_excluded)
         added = recorded_prices(repository, added)
         ignored = require_keys(repository, ignored)
         trials = counted(repository, query, (*keys, *(key for key, _, _ in added)), ignored)

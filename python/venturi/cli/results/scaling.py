@@ -10,7 +10,13 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import ignore_option, json_option, print_json, where_option
+from venturi.cli.options import (
+    ignore_option,
+    json_option,
+    print_json,
+    where_option,
+    with_excluded_option,
+)
 from venturi.cli.screen import details_option, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     help="List first the curves that differ only in this key; repeatable.",
 )
 @where_option()
+@with_excluded_option
 @click.option(
     "--to",
     type=click.FloatRange(0, min_open=True),
@@ -50,6 +57,7 @@ def command(
     x: str,
     by: tuple[str, ...],
     where: tuple[str, ...],
+    with_excluded: bool,
     to: float | None,
     ignored: tuple[str, ...],
     skip: int,
@@ -70,7 +78,7 @@ def command(
     from venturi.web.api.results.scaling import scaling
 
     with open_repository() as repository:
-        selection = Selection(conditions_for(repository, where))
+        selection = Selection(conditions_for(repository, where), with_excluded)
         found = scaling(
             Services(repository),
             selection,
@@ -88,6 +96,7 @@ def command(
                 *(("leave_out", key) for key in ignored),
             ]
             asked += [("to", str(to))] if to is not None else []
+            asked += [("excluded", "1")] if with_excluded else []
             asked += [("skip", str(skip))] if skip else []
             html.write_answers(f"/scaling?{urlencode(asked)}", repository)
     if as_json:
