@@ -93,6 +93,9 @@ def unlike(
     trials = counted(services.repository, selection.query(), keys)
     sides = [_of(trials, keys, cell) for cell in pair]
     besides, along = other_and_linked_keys(trials.taken(sides[0] | sides[1]), keys)
+    if "group" in keys:  # all settings are part of a repeat group
+        works = [key for key in (*besides, *along) if key in WORK]
+        return f"they differ in {works[0]}: their work isn't the same" if works else None
     differ = [key for key in (*besides, *along) if key not in {HOST_NAMES, DISK_FOLDERS}]
     if not all(side.any() for side in sides) or not (besides or along):
         return None
