@@ -1,4 +1,4 @@
-// The question of a page in words, and as the command that answers it in a terminal.
+// The question of a page in words.
 import { keyName } from "./format";
 
 const joined = (texts: readonly string[]) =>
@@ -22,24 +22,4 @@ export function askedInWords(search: URLSearchParams): string {
   ]
     .filter(Boolean)
     .join(", ");
-}
-
-/** A word of a command as a shell takes it. */
-export const quoted = (text: string) =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-
-/** The names of a page's parameters in a terminal: each value of PARAM is given with OPTION. */
-export type Options = Readonly<Record<string, string>>;
-
-/** The command of the question `search`: `venturi rank --by net --where workload=terasort`. */
-export function commandOf(
-  verb: string,
-  search: URLSearchParams,
-  options: Options,
-  first: readonly string[] = [],
-): string {
-  const words = Object.entries({ ...options, where: "--where" }).flatMap(([param, option]) =>
-    search.getAll(param).flatMap((value) => [option, quoted(value)]),
-  );
-  return ["venturi", verb, ...first.map(quoted), ...words].join(" ");
 }

@@ -1,6 +1,7 @@
 // The question of a page, the command that answers it in a terminal, and ways to keep the answer.
 import { useLocation } from "wouter";
-import { askedInWords, quoted } from "../asked";
+import { askedInWords } from "../asked";
+import { quoted } from "../commands";
 import { exported } from "../data";
 import { useSearch } from "../state";
 import { canonical } from "../url";

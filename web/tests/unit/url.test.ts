@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { askedInWords, commandOf } from "../../src/asked";
+import { askedInWords } from "../../src/asked";
+import { commandOf } from "../../src/commands";
 import type { Problem, TrialRow } from "../../src/generated/types";
 import { waysOut } from "../../src/mending";
 import { comparisonOf } from "../../src/parts/bulk";
@@ -81,7 +82,7 @@ test("what was asked in words, and as a command", () => {
   expect(askedInWords(query("key=configuration.disk&x=input_bytes"))).toBe(
     "of disk, with input bytes",
   );
-  expect(commandOf("rank", asked, { by: "--by", objective: "--objective" })).toBe(
+  expect(commandOf("/cost", asked)).toBe(
     "venturi rank --by net --by disk --objective cost --where 'workload=tera sort' --where group=abc",
   );
 });

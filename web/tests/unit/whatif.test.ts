@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandOf } from "../../src/asked";
+import { commandOf } from "../../src/commands";
 import type { SizeCurve, WhatIfData } from "../../src/generated/types";
 import {
   costByTime,
@@ -11,11 +11,9 @@ import {
   todayOn,
 } from "../../src/pages/jobs/whatif/charts";
 import {
-  changes,
   DATA,
   DISKS,
   machinesOf,
-  OPTIONS,
   settingsOf,
   sizeSteps,
   sizes,
@@ -52,11 +50,10 @@ test("machines and settings are read from their texts", () => {
 
 test("the command asks what the page asks", () => {
   const search = new URLSearchParams("trial=t1&data=2x&on=i4i.4xlarge:8&set=spark.foo%3D1&from=x");
-  expect(commandOf("whatif", search, OPTIONS, ["t1"])).toBe(
+  expect(commandOf("/whatif", search)).toBe(
     "venturi whatif t1 --on i4i.4xlarge:8 --from x --data 2x --set spark.foo=1",
   );
-  expect(changes(search)).toBe(true);
-  expect(changes(new URLSearchParams("trial=t1&from=x"))).toBe(false);
+  expect(commandOf("/whatif", new URLSearchParams("trial=t1&from=x"))).toBeUndefined();
 });
 
 const point = (executors: number, usd: number | null) => ({

@@ -1,10 +1,12 @@
 // Two jobs compared: the parts that took longer, and other differences.
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
+import { commandOf } from "../../../commands";
 import { useTwin } from "../../../data";
 import { bytes, count, duration, moment, percent, sentence, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
+import { Asked } from "../../../parts/Asked";
 import { Field } from "../../../parts/Field";
 import { Figure } from "../../../parts/Figure";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
@@ -231,12 +233,14 @@ function Answer({ data }: { data: TwoJobs }) {
 export default function JobsPage() {
   const [search] = useSearch();
   const { data, problem, pending } = useTwin("/api/jobs", search);
+  const command = commandOf(PAGES.jobs.path, search);
   return (
     <Page
       title={PAGES.jobs.title}
       intro="Why one run took longer than another: where their time went, and how their settings, plans and data differ. Choose two Spark or MapReduce trials that have a job log."
     >
       <Choice />
+      {command && <Asked command={command} />}
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="both jobs" lines={20} />}
       {data && <Answer data={data} />}

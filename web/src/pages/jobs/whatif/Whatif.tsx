@@ -1,7 +1,7 @@
 // A recorded Spark job on other machines, settings and data: what would it take, and cost?
 import { useRef } from "react";
 import { Link } from "wouter";
-import { commandOf } from "../../../asked";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { duration, moment } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -12,7 +12,6 @@ import { type Cell, DataTable, number } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { Answer, Verdict } from "./Answer";
 import { Question } from "./Question";
-import { changes, OPTIONS } from "./steps";
 
 function Jobs({ jobs }: Pick<WhatIfPage, "jobs">) {
   if (jobs.length === 0)
@@ -87,11 +86,7 @@ export default function WhatIf() {
         </div>
       )}
       {trial && !exported && !hopeless(problem) && <Question today={known?.today} />}
-      {trial && (
-        <Asked
-          command={changes(search) ? commandOf("whatif", search, OPTIONS, [trial]) : undefined}
-        />
-      )}
+      {trial && <Asked command={commandOf(PAGES.whatif.path, search)} />}
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="the prediction" lines={30} />}
       {data && (

@@ -87,22 +87,5 @@ export function machinesOf(on: string | null): { type: string; nodes: number } |
 /** `KEY=VALUE` texts that spaces or lines divide. */
 export const settingsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
-/** The options of the verb by the names of the parameters. */
-export const OPTIONS = {
-  on: "--on",
-  from: "--from",
-  executors: "--executors",
-  cores_per_executor: "--cores-per-executor",
-  disk: "--disk",
-  network: "--network",
-  data: "--data",
-  set: "--set",
-  usd_per_node_hour: "--usd-per-node-hour",
-} as const;
-
-/** Whether the question changes anything: the verb refuses one that doesn't. */
-export const changes = (search: URLSearchParams): boolean =>
-  Object.keys(OPTIONS).some((name) => name !== "from" && search.has(name));
-
 /** The fastest target, which the sentence and the curve are about. */
 export const bestOf = ({ targets, best, today }: WhatIfData) => targets[best] ?? today;

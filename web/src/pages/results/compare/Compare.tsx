@@ -3,6 +3,7 @@
 import { useCallback } from "react";
 import { Link } from "wouter";
 import { askedInWords } from "../../../asked";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { keyName, ratio, seconds } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -222,7 +223,7 @@ export default function Compare() {
         {by.length > 0 && <GroupsChoice param="group" by={by} chosen={chosen} max={MOST_GROUPS} />}
         {by.length > 0 && <Toggle label="all trials, unmatched" param="crude" />}
       </Controls>
-      <Asked />
+      <Asked command={commandOf(PAGES.compare.path, search)} />
       <Answer
         twin={twin}
         what="comparison"

@@ -2,8 +2,9 @@
 
 import { useCallback, useEffect, useId, useState } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../../asked";
+import { askedInWords } from "../../../asked";
 import { reach } from "../../../charts/common";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { dollars, keyName, plain, ratio, seconds, sentence } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -491,15 +492,6 @@ function RankingTable({ data }: { data: RankingData }) {
   );
 }
 
-/** The parameters that `venturi rank` has too. */
-const OPTIONS = {
-  by: "--by",
-  objective: "--objective",
-  usd_per_hour: "--usd-per-hour",
-  plus: "--plus",
-  prices: "--prices",
-};
-
 export default function Cost() {
   useExample();
   const search = useFitting(fits);
@@ -531,7 +523,7 @@ export default function Cost() {
           </p>
         )}
       </Controls>
-      <Asked command={commandOf("rank", search, OPTIONS)} />
+      <Asked command={commandOf(PAGES.cost.path, search)} />
       <Answer
         twin={twin}
         what="ranking"

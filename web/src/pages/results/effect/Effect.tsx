@@ -2,9 +2,10 @@
 
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../../asked";
+import { askedInWords } from "../../../asked";
 import { groupName } from "../../../charts/common";
 import type { Behind } from "../../../charts/view";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { keyName, percent, ratio, valueText } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -307,9 +308,6 @@ function Shown({ data }: { data: Effects }) {
   );
 }
 
-/** The parameters that `venturi effect` has too. */
-const OPTIONS = { baseline: "--baseline", ignore: "--ignore" };
-
 export default function Effect() {
   const [search] = useSearch();
   const keys = search.getAll("key");
@@ -337,7 +335,7 @@ export default function Effect() {
           <GroupChoice label="Baseline" param="baseline" by={keys} chosen={chosen} />
         )}
       </Controls>
-      {asked && <Asked command={commandOf("effect", search, OPTIONS, keys)} />}
+      {asked && <Asked command={commandOf(PAGES.effect.path, search)} />}
       {asked ? (
         <Answer
           twin={twin}

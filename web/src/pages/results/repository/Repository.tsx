@@ -2,15 +2,16 @@
 
 import { useMemo } from "react";
 import { Link } from "wouter";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { count, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { KeyInfo, TrialPage } from "../../../generated/types";
+import { Asked } from "../../../parts/Asked";
 import { comparisonOf } from "../../../parts/bulk";
 import { Exclude } from "../../../parts/Exclude";
 import { Filters } from "../../../parts/Filters";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
-import { SaveView } from "../../../parts/SaveView";
 import { Refusal } from "../../../parts/server/Refusal";
 import { columnName, Trials } from "../../../parts/Trials";
 import { type Edit, useSearch } from "../../../state";
@@ -268,10 +269,10 @@ export default function Repository() {
                 <div className="tools">
                   <ColumnChoice keys={keys.keys} columns={columns} edit={edit} />
                   {page.total > 0 && <Downloads search={search} columns={columns} />}
-                  <SaveView />
                   <Exclude label="Exclude this selection" conditions={where} n={page.total} />
                 </div>
               )}
+              <Asked command={commandOf(PAGES.repository.path, search)} />
               {picked.length > 0 && !exported && <Picked picked={picked} edit={edit} />}
               {page.rows.length === 0 ? (
                 <Nothing where={where} edit={edit} />

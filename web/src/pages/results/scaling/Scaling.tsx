@@ -2,7 +2,8 @@
 
 import { useCallback } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../../asked";
+import { askedInWords } from "../../../asked";
+import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { fullStop, keyName, plain, sentence, valueText } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -179,8 +180,6 @@ function LeaveOut({ keys }: { keys: readonly string[] }) {
   );
 }
 
-const OPTIONS = { by: "--by", leave_out: "--ignore", skip: "--skip", to: "--to" };
-
 export default function Scaling() {
   const [search] = useSearch();
   const twin = useTwin("/api/scaling", search);
@@ -195,7 +194,7 @@ export default function Scaling() {
         <KeyPicker label="Scale with" param="x" only={isSize} fallback={["hosts"]} />
         <KeyPicker label="Compare curves by" param="by" multiple />
       </Controls>
-      <Asked command={commandOf("scaling", search, OPTIONS, [search.get("x") ?? "hosts"])} />
+      <Asked command={commandOf(PAGES.scaling.path, search)} />
       <Answer
         twin={twin}
         what="scaling"

@@ -1,7 +1,8 @@
 // The jobs of the repository: a sentence about all, and a row for each, biggest savings first.
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../../asked";
+import { askedInWords } from "../../../asked";
+import { commandOf } from "../../../commands";
 import { askAgainAt, exported } from "../../../data";
 import { count, duration, moment } from "../../../format";
 import { PAGES } from "../../../generated/pages";
@@ -134,7 +135,7 @@ export function Fleet({ fleet }: { fleet: FleetOfJobs }) {
   const [search] = useSearch();
   const each = search.get("each") === "1";
   const words = askedInWords(search);
-  const command = commandOf(each ? "jobs --each" : "jobs", search, {});
+  const command = commandOf(PAGES.start.path, search);
   useUpdates(fleet);
   const costs = fleet.jobs.some(({ cost_usd: cost }) => cost !== null);
   const recurring = fleet.jobs.some(({ runs }) => runs > 1);
