@@ -20,8 +20,6 @@ from venturi.record.vocabulary import explained
 from venturi.results.effects.effect import Effects, Key
 from venturi.results.effects.effect_words import named
 from venturi.results.effects.effects import EffectQuestion, UnknownBaselineError, effects_of
-from venturi.results.ranking.numeric_curve import is_numeric, numeric_curve
-from venturi.results.ranking.rank_trials import counted_of
 
 LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 
@@ -85,12 +83,7 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
         answer = effects_of(found, asked)
     except UnknownBaselineError as error:
         raise _unknown(question.baseline or "", keys, error.known) from error
-    answer = replace(answer, explained=explained(_shown(answer)))
-    if len(keys) == 1 and question.values is None and is_numeric(found.column(keys[0])):
-        curve = numeric_curve(counted_of(repository, found, keys, ignored), keys[0])
-        if curve is not None:
-            return replace(answer, curve=curve, verdict=curve.sentence)
-    return answer
+    return replace(answer, explained=explained(_shown(answer)))
 
 
 def _shown(answer: Effects) -> dict[str, list[str]]:

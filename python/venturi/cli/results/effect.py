@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +19,7 @@ from venturi.cli.options import (
     where_option,
     with_excluded_option,
 )
+from venturi.cli.results.curve_table import curve_lines
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, joined, percent
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, shorten_to, table
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from venturi.core.statistics.stats import Interval
-    from venturi.results.effects.effect import Effect, Effects, NumericCurve, PartEffect
+    from venturi.results.effects.effect import Effect, Effects, PartEffect
 
 PARTS_SHOWN = 10
 PARTS_NAMED = 5
 CONFOUNDERS_SHOWN = 6
 _FIRST_VALUES = 6
-_FIRST_CURVE = 12
 
 
 @click.command()
@@ -117,7 +116,7 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     one = answer.effects[answer.main]
     words, command = _next_command(answer, one, where)
     if answer.curve is not None:
-        show("", f"By {answer.curve.key}, where nothing else differs:", _curve(answer.curve))
+        show("", *curve_lines(answer.curve, whole=not is_first_screen()))
         if is_first_screen():
             next_step(words, command)
             return
@@ -153,29 +152,6 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
-
-
-def _curve(curve: NumericCurve) -> Table:
-    """Return the values of a numeric key in order; on a first screen, those that are the best."""
-    from venturi.results.ranking.ranking import Rank
-
-    made = table(curve.key, "time ratio", "interval", "settings", "trials", "standing", left=1)
-    shown = list(curve.values)
-    if is_first_screen() and len(shown) > _FIRST_CURVE:
-        order = [Rank.BEST, Rank.TIED, Rank.WORSE, Rank.CANNOT_TELL]
-        shown.sort(key=lambda each: (order.index(Rank(each.standing)), each.ratio or math.inf))
-        shown = sorted(shown[:_FIRST_CURVE], key=lambda each: each.value)
-        made.notes.append(("time ratio", f"the best {len(shown)} of {len(curve.values)} values"))
-    for each in shown:
-        made.add(
-            f"{each.value:g}",
-            _ratio(each.ratio),
-            _interval(each.interval) or ("reference" if each.ratio == 1 else ""),
-            "" if each.settings is None else f"{each.settings:,}",
-            f"{each.n:,}",
-            "tied" if each.standing == Rank.TIED else each.standing,
-        )
-    return made
 
 
 def _fitted(before: str, names: Sequence[str]) -> str:

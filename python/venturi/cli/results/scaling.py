@@ -17,7 +17,8 @@ from venturi.cli.options import (
     where_option,
     with_excluded_option,
 )
-from venturi.cli.screen import details_option, show, warn
+from venturi.cli.results.curve_table import curve_lines
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
@@ -102,14 +103,23 @@ def command(
     if as_json:
         print_json(found, found.warnings)
     else:
-        _print(found)
-        warn(found.warnings, "note")
+        leads = found.matched is not None and found.verdict == found.matched.sentence
+        brief = is_first_screen() and leads and not (by or skip)
+        _print(found, brief=brief)
+        if not brief:  # they are about the curves
+            warn(found.warnings, "note")
 
 
-def _print(found: Scaling) -> None:
+def _print(found: Scaling, *, brief: bool) -> None:
+    """Print the answer; a `brief` one has only the matched curve."""
     show(Paragraph(found.verdict, "bold"))
     if found.leave_out:
         show("Next: " + " ".join(f"--ignore {shlex.quote(key)}" for key in found.leave_out))
+    if found.matched is not None and (brief or found.total > 1):
+        show("", *curve_lines(found.matched, whole=not is_first_screen()))
+        if brief:
+            next_step("add --all for a curve of each group of settings")
+            return
     if not found.groups:
         return
     if len(found.groups) > 1:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from venturi.core.statistics.stats import Interval
 from venturi.results.effects.confounders import Confounder, Omission
 
 Value = str | int | float | bool | datetime | None
 Key = tuple[Value, ...]
+Standing = Literal["best", "tied", "worse", "cannot tell"]
 
 
 class EffectOutcome(StrEnum):
@@ -155,10 +157,10 @@ class ValueCount:
 
 @dataclass(frozen=True, slots=True)
 class CurveValue:
-    """A value of a numeric key with `n` trials.
+    """A value of a numeric key with `n` trials, and how it stands to the best one.
 
-    `ratio` is of their time to that of the reference over so many matched `settings`. Without
-    matching, there are no `settings`, and the ratio is to the fastest value.
+    `ratio` is of times to those of the reference, over so many matched `settings`. The intervals
+    hold for all values together. The reference has no settings and no interval.
     """
 
     value: float
@@ -166,16 +168,22 @@ class CurveValue:
     settings: int | None
     ratio: float | None
     interval: Interval | None
-    standing: str
+    standing: Standing = "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
 class NumericCurve:
-    """The values of a numeric key in order, and which are statistically best, in a sentence."""
+    """The values of a numeric key in order, and which are statistically best, in a sentence.
+
+    All are compared with the value `reference`. `best` are the ends of the best range; None if
+    nothing is known to be best.
+    """
 
     key: str
     values: tuple[CurveValue, ...]
     sentence: str
+    reference: float
+    best: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from venturi.results.effects.dependence import (
 )
 from venturi.results.effects.effect import (
     CrudeRatio,
+    CurveValue,
     Effect,
     EffectOutcome,
     Effects,
@@ -49,12 +50,19 @@ from venturi.results.effects.effect import (
     LinkedKey,
     ModelEffect,
     NextStep,
+    NumericCurve,
     PartEffect,
     Reach,
     ValueCount,
 )
 from venturi.results.effects.effect_words import in_order
 from venturi.results.effects.linked_keys import DIFFERENT_WORK, linked_keys
+from venturi.results.effects.numeric_curve import (
+    is_numeric,
+    level_of,
+    number_of,
+    numeric_curve,
+)
 from venturi.results.effects.strata import (
     MatchedStrata,
     PooledRatio,
@@ -108,6 +116,11 @@ class _CodedTrials:
     failed: Counter[Key]
     without: int
 
+    def counts(self) -> list[tuple[Key, int]]:
+        """Each value with its number of trials."""
+        counts = np.bincount(self.target, minlength=len(self.values)).tolist()
+        return list(zip(self.values, counts, strict=True))
+
 
 def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
     """The effects of the keys, which have the names that `chosen` uses.
@@ -115,26 +128,17 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
     UnknownBaselineError if the baseline is not a value of these keys.
     """
     table = _table(chosen, asked.keys)
-    counts = np.bincount(table.target, minlength=len(table.values))
-    order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
-    known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
-    along = linked_keys(asked.keys, table.target, known)
-    compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
-    stratum = strata_of(list(compared.values()), len(table.target))
-    baseline, why = _baseline(asked, table, stratum, order)
+    one, why, named = _builder(table, asked)
     told: list[Effect] = []
-    leads, warnings, rows = None, [], ""
-    named = _worth_naming(along, table, asked.keys)
-    if baseline is not None:
-        found = match(stratum, table.target, table.trials.logs, baseline)
-        strata = np.bincount(found.value, minlength=len(counts))
-        others = [v for v in order if v != baseline]
-        others.sort(key=lambda v: -strata[v])
+    leads, warnings, curve, rows = None, [], None, ""
+    if one is not None:
+        found = one.matched()
+        strata = np.bincount(found.value, minlength=len(one.counts))
+        others = sorted((v for v in one.order if v != one.baseline), key=lambda v: -strata[v])
         if len(others) > VALUES_MAX:
             warnings.append(
                 f"the {VALUES_MAX} of {len(others):,} values with the most matched settings"
             )
-        one = _EffectBuilder(asked, table, compared, stratum, baseline, counts, named)
         wanted = others[:VALUES_MAX]
         if asked.values:
             wanted = [v for v in others if table.values[v] in asked.values]
@@ -142,25 +146,27 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         judged = [one.judged(value, found.of(value)) for value in wanted]
         leads = _main(judged)
         rows = effect_words.comparable_rows(
-            asked.keys, table.values[baseline], _same_settings(judged, one)
+            asked.keys, table.values[one.baseline], _same_settings(judged, one)
         )
         if leads is not None and asked.values == ():
             judged, leads = [judged[leads]], 0
         told = [one.effect(each, each.value == others[0]) for each in judged]
         if leads is not None and not told[leads].confounders:
             told[leads] = replace(told[leads], confounders=one.confounders(judged[leads].value))
+        if asked.values is None:
+            curve = one.curve(found)
     if table.without:
         warnings.append(f"{table.without:,} trials have no value for {joined(asked.keys)}")
     made = Effects(
         asked.keys,
-        None if baseline is None else table.values[baseline],
+        None if one is None else table.values[one.baseline],
         why,
         "",
         leads,
         tuple(told),
         tuple(
-            ValueCount(table.values[v], int(counts[v]), table.failed[table.values[v]])
-            for v in sorted(range(len(counts)), key=lambda v: in_order(table.values[v]))
+            ValueCount(key, n, table.failed[key])
+            for key, n in sorted(table.counts(), key=lambda each: in_order(each[0]))
         ),
         named,
         tuple(sorted(asked.ignored)),
@@ -168,8 +174,18 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         len(table.target),
         tuple(warnings),
         rows,
+        curve=curve,
     )
-    return replace(made, verdict=effect_words.headline(made))
+    return replace(made, verdict=curve.sentence if curve else effect_words.headline(made))
+
+
+def curve_of(
+    chosen: TrialColumns, key: str, ignored: frozenset[str] = frozenset()
+) -> NumericCurve | None:
+    """The curve of a numeric key, as `effects_of` has it."""
+    asked = EffectQuestion((key,), ignored=ignored)
+    one, _, _ = _builder(_table(chosen, asked.keys), asked)
+    return None if one is None else one.curve(one.matched())
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +252,29 @@ def _table(chosen: TrialColumns, keys: Sequence[str]) -> _CodedTrials:
     return _CodedTrials(trials, target, values, failed, int((chosen.counted & ~there).sum()))
 
 
+def _builder(
+    table: _CodedTrials, asked: EffectQuestion
+) -> tuple[_EffectBuilder | None, str, tuple[str, ...]]:
+    """The builder of the effects (None without values), why it has its baseline, and the linked
+    keys to show.
+    """
+    counts = np.bincount(table.target, minlength=len(table.values))
+    order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
+    known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
+    along = linked_keys(asked.keys, table.target, known)
+    compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
+    stratum = strata_of(list(compared.values()), len(table.target))
+    baseline, why = _baseline(asked, table, stratum, order)
+    named = _worth_naming(along, table, asked.keys)
+    if baseline is None:
+        return None, why, named
+    return (
+        _EffectBuilder(asked, table, compared, stratum, baseline, counts, named, order),
+        why,
+        named,
+    )
+
+
 def _baseline(
     asked: EffectQuestion, table: _CodedTrials, stratum: Integers, order: Sequence[int]
 ) -> tuple[int | None, str]:
@@ -283,6 +322,40 @@ class _EffectBuilder:
     baseline: int
     counts: npt.NDArray[np.intp]
     along: tuple[str, ...]
+    order: Sequence[int]
+    """The values, the most frequent first."""
+
+    def matched(self) -> MatchedStrata:
+        """The strata of all values that the baseline has, too."""
+        return match(self.stratum, self.table.target, self.table.trials.logs, self.baseline)
+
+    def curve(self, found: MatchedStrata) -> NumericCurve | None:
+        """The values of a single numeric key in order, each with its ratio to the baseline.
+
+        A value with which other keys change, too, has none.
+        """
+        numbers = [number_of(key[0]) for key in self.table.values]
+        if len(self.asked.keys) > 1 or not is_numeric([key[0] for key in self.table.values]):
+            return None
+        level = level_of(1 - self.asked.level, len(np.unique(found.value)))
+        work = {key: self.compared[key] for key in ("workload",) if key in self.compared}
+        values = []
+        for code, number in enumerate(numbers):
+            assert number is not None
+            own, n = found.of(code), int(self.counts[code])
+            estimate = self._estimate(own, select_trials(work, own.row), level)
+            if estimate is not None and self._together(code):
+                estimate = None
+            if code == self.baseline:
+                values.append(CurveValue(number, n, None, 1.0, None))
+            elif estimate is None:
+                values.append(CurveValue(number, n, len(own.logs), None, None))
+            else:
+                settings = len(own.logs)
+                values.append(CurveValue(number, n, settings, estimate.ratio, estimate.interval))
+        reference = numbers[self.baseline]
+        assert reference is not None
+        return numeric_curve(self.asked.keys[0], values, reference)
 
     def confounders(self, value: int) -> tuple[Confounder, ...]:
         """Other differences between the trials of `value` and those of the baseline."""

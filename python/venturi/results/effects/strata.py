@@ -28,6 +28,9 @@ _AT_ONCE = 2_000_000  # pairs
 _MOST_T = 1e12
 _MOST_LOG = 700.0  # of a ratio that is still a number
 UNEVEN = 4  # times as many strata has the middle machine as one of which little is known
+WIDEST = 4.0
+"""The upper end of an interval over the lower one, at most, of a value that may be called best: its
+ratio is then known within a factor of 2 either way."""
 SAME = 1e-9  # logarithms that differ by rounding only
 
 

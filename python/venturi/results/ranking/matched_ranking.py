@@ -33,6 +33,7 @@ from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES
 from venturi.results.compare.groups import Key
 from venturi.results.effects.linked_keys import linked_keys, other_names
 from venturi.results.effects.strata import (
+    WIDEST,
     MatchedStrata,
     SucceededTrials,
     equivalent_keys,
@@ -46,9 +47,6 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 APART_LEAST, APART_SHOWN = 0.5, 3
-WIDEST = 4.0
-"""The upper end of an interval over the lower one, at most, of a group that may be called best: its
-ratio is then known within a factor of 2 either way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Interval } from "./shared";
+import type { Interval, NumericCurve } from "./shared";
 
 export type EffectOutcome =
   "faster" | "slower" | "no difference" | "cannot tell" | "depends" | "confounded";
@@ -15,14 +15,6 @@ export interface CrudeRatio {
   ratio: number;
   median_s: number;
   baseline_median_s: number;
-}
-export interface CurveValue {
-  value: number;
-  n: number;
-  settings: number | null;
-  ratio: number | null;
-  interval: Interval | null;
-  standing: string;
 }
 export interface Effect {
   value: (string | number | boolean | null)[];
@@ -118,9 +110,4 @@ export interface ValueCount {
   value: (string | number | boolean | null)[];
   n: number;
   failed: number;
-}
-export interface NumericCurve {
-  key: string;
-  values: CurveValue[];
-  sentence: string;
 }

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Interval, SpreadData } from "./shared";
+import type { Interval, NumericCurve, SpreadData } from "./shared";
 
 export interface Cliff {
   below: number;
@@ -29,6 +29,7 @@ export interface Scaling {
   skip: number;
   warnings: string[];
   leave_out: string[];
+  matched: NumericCurve | null;
 }
 export interface ScalingGroup {
   name: string;

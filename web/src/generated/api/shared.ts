@@ -255,6 +255,21 @@ export interface SparedResources {
   what: string;
   share: number;
 }
+export interface CurveValue {
+  value: number;
+  n: number;
+  settings: number | null;
+  ratio: number | null;
+  interval: Interval | null;
+  standing: "best" | "tied" | "worse" | "cannot tell";
+}
+export interface NumericCurve {
+  key: string;
+  values: CurveValue[];
+  sentence: string;
+  reference: number;
+  best: [number, number] | null;
+}
 export interface Exclusion {
   id: string;
   conditions: string[];

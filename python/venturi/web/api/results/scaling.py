@@ -18,9 +18,17 @@ from venturi.record.query.checks import require_keys
 from venturi.record.query.columns import Column, select_trials
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.known_keys import keys
-from venturi.record.query.trial_columns import TrialColumns, check_settings, trial_columns
+from venturi.record.query.trial_columns import (
+    DISK_FOLDERS,
+    HOST_NAMES,
+    WORK,
+    TrialColumns,
+    check_settings,
+    trial_columns,
+)
 from venturi.record.store.repository import TrialRepository
 from venturi.results.compare.names import value_text
+from venturi.results.effects.effects import curve_of
 from venturi.results.scaling.cliff import FoundCliff, find_cliff
 from venturi.results.scaling.contexts import (
     Context,
@@ -135,7 +143,16 @@ def scaling(
     if named:
         found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
-    return _answer(asked, found, skip, warnings, named)
+    answer = _answer(asked, found, skip, warnings, named)
+    if meaning is Meaning.AMOUNT or key in WORK:
+        return answer  # more work takes longer: no amount is the best
+    grows = key == "hosts" or "hosts" in found.along  # other hosts have other names
+    ignored = {*left_out, *((HOST_NAMES, DISK_FOLDERS) if grows else ())}
+    matched = curve_of(every, key, frozenset(ignored))
+    answer = replace(answer, matched=matched)
+    if matched is None or matched.best is None or answer.total == 1 or to is not None:
+        return answer
+    return replace(answer, verdict=matched.sentence)  # one answer, not one of many curves
 
 
 def _unsaid(every: TrialColumns, counted: npt.NDArray[np.int64], key: str) -> bool:

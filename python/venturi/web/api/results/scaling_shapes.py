@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from venturi.core.statistics.stats import Interval
+from venturi.results.effects.effect import NumericCurve
 from venturi.web.api.shapes import Key, Scalar, SpreadData
 
 
@@ -88,7 +89,7 @@ class Scaling:
 
     `by` are the keys by which the `total` curves differ, `same` the settings that the drawn ones
     share. If x changes only together with other keys, these are in `leave_out`: without them there
-    are curves.
+    are curves. `matched` has all values of a setting compared with one of them, as `/api/effect`.
     """
 
     x: str
@@ -103,3 +104,4 @@ class Scaling:
     skip: int
     warnings: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
+    matched: NumericCurve | None = None
