@@ -55,7 +55,7 @@ CHARTS = {
     "jobs": 1,
     "whatif": 2,
     "effect": 4,
-    "scaling": 1,
+    "scaling": 2,
     "advice": 2,
     "catalog": 1,
     "exclusions": 0,

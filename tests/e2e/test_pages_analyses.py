@@ -151,14 +151,22 @@ def test_effects_and_their_settings_are_the_interfaces(scene: Finding) -> None:
 
 @scenes("scaling")
 def test_points_of_a_curve_are_the_interfaces(scene: Finding) -> None:
-    (chart,), groups = scene["charts"], scene["answer"]["groups"]
+    (curve, chart), groups = scene["charts"], scene["answer"]["groups"]
+    values = scene["answer"]["matched"]["values"]
+    close(on_its_axis(curve, "x"), [each["value"] for each in values])
+    close(on_its_axis(curve, "y", log=True), [each["ratio"] for each in values])
+    close(
+        [number(n) for n in column(scene["tables"][0], "time ratio")],
+        [each["ratio"] for each in values],
+        1e-4,
+    )
     points = [point for group in groups for point in group["points"]]
     assert affine([p["x"] for p in points], [dot["x"] for dot in chart["dots"]]) < PX
     close(on_its_axis(chart, "x"), [p["x"] for p in points])
     medians = [p["elapsed_s"]["median"] for p in points]
     assert affine(medians, [dot["y"] for dot in chart["dots"]]) < PX
     close(on_its_axis(chart, "y"), medians)
-    close([number(n) for n in column(scene["tables"][0], "median time (s)")], medians, 1e-4)
+    close([number(n) for n in column(scene["tables"][1], "median time (s)")], medians, 1e-4)
     # What lies where was measured is one line, what lies before or beyond is dashed.
     spans = [[point["x"] for point in group["points"]] for group in groups]
     curves = [

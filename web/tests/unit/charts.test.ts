@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
 import { groupName, names, valueName } from "../../src/charts/common";
+import { numericCurve, placedValues } from "../../src/charts/numeric-curve";
 import { meet } from "../../src/charts/plot";
 import { stages } from "../../src/charts/stages";
-import type { ComparisonData, Effects, RankingData, TimeMark } from "../../src/generated/types";
+import type {
+  ComparisonData,
+  CurveValue,
+  Effects,
+  NumericCurve,
+  RankingData,
+  TimeMark,
+} from "../../src/generated/types";
 import { histogram } from "../../src/pages/machines/simulation/charts";
 import { ecdf, ratios } from "../../src/pages/results/compare/charts";
 import { costScatter, MOST_BUBBLES } from "../../src/pages/results/cost/charts";
@@ -241,4 +249,70 @@ test("bubbles of very many groups are drawn together and open the trials of them
   expect(new Set(crowd.flatMap(([key, value]) => (key === "disk" ? [value] : [])))).toEqual(
     new Set(["HDD", "SSD"]),
   );
+});
+
+const curveValue = (
+  at: number,
+  ratio: number | null,
+  standing: CurveValue["standing"],
+  [low, high]: [number, number] | [] = [],
+): CurveValue => ({
+  value: at,
+  n: 9,
+  settings: 3,
+  ratio,
+  interval:
+    low === undefined || high === undefined ? null : { low, high, level: 0.98, method: "t" },
+  standing,
+});
+
+const curve: NumericCurve = {
+  key: "maps",
+  values: [
+    curveValue(1, 3, "worse", [2.5, 3.5]),
+    curveValue(2, 1.1, "tied", [0.9, 1.3]),
+    { ...curveValue(4, 1, "best"), settings: null },
+    curveValue(6, 1.2, "cannot tell", [1e-7, 1e6]),
+    curveValue(8, null, "cannot tell"),
+  ],
+  sentence: "No single best maps; 2 to 4 tie",
+  reference: 4,
+  best: [2, 4],
+};
+
+test("a curve has its values in order, and the best range is shaded", () => {
+  const chart = drawn(numericCurve(curve, "maps", view()));
+  const [rect, , line] = shapes(chart, 0);
+  const marks = shapes(chart, 1);
+  const dots = marks.filter(({ type }) => type === "circle");
+  const xs = dots.map(({ shape }) => Number(shape?.cx));
+  expect(xs).toEqual([...xs].sort((a, b) => a - b));
+  expect(placedValues(curve).map(({ value: at }) => at)).toEqual([1, 2, 4, 6]);
+  expect(dots.map(({ style }) => style?.fill)).toEqual(["throat", "write", "write", "surface"]);
+  const { x = 0, width = 0 } = (rect?.shape ?? {}) as { x?: number; width?: number };
+  expect([x < (xs[1] ?? 0), x > (xs[0] ?? 0), x + width > (xs[2] ?? 0)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(x + width).toBeLessThan(xs[3] ?? 0);
+  // The line leaves out the value of which too little is known.
+  expect(line?.shape?.points).toHaveLength(3);
+});
+
+test("a wide interval ends at the edge of the plane", () => {
+  const chart = drawn(numericCurve(curve, "maps", view()));
+  const ys = shapes(chart, 1)
+    .filter(({ type }) => type === "line")
+    .flatMap(({ shape }) => [Number(shape?.y1), Number(shape?.y2)]);
+  expect(Math.min(...ys)).toBeGreaterThanOrEqual(36);
+  expect(Math.max(...ys)).toBeLessThanOrEqual(chart.height - 46);
+});
+
+test("without a best range nothing is shaded, without ratios nothing is drawn", () => {
+  const chart = drawn(numericCurve({ ...curve, best: null }, "maps", view(400)));
+  expect(shapes(chart, 0).map(({ type }) => type)).toEqual(["line", "polyline"]);
+  expect(
+    numericCurve({ ...curve, values: [curveValue(8, null, "cannot tell")] }, "x", view()),
+  ).toBeNull();
 });

@@ -4,6 +4,7 @@ import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
 import { askedInWords } from "../../../asked";
 import { groupName } from "../../../charts/common";
+import { NumericCurve } from "../../../charts/NumericCurve";
 import type { Behind } from "../../../charts/view";
 import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
@@ -266,8 +267,9 @@ function sectionsOf(data: Effects, one: Found | undefined): SectionList {
   const known = data.effects.some(({ strata: count }) => count > 0);
   const by = one?.depends[0]?.keys[0];
   const listed: [id: string, name: string, shown: boolean][] = [
-    ["effect", "Effect", known],
-    ["each-setting", "Each setting", known],
+    ["curve", "Curve", data.curve !== null],
+    ["effect", "Effect", known && data.curve === null],
+    ["each-setting", "Each setting", known && data.curve === null],
     ["by-workload", "By workload", (one?.works.length ?? 0) > 1],
     ["by-key", `By ${keyName(by ?? "")}`, by !== undefined && by !== "workload"],
     ["by-machine", "By machine", (one?.machines.length ?? 0) > 1 && by !== "cluster"],
@@ -302,7 +304,7 @@ function Shown({ data }: { data: Effects }) {
         </p>
       )}
       <Sections of={sectionsOf(data, one)} above={4} />
-      <Values data={data} />
+      {data.curve ? <NumericCurve curve={data.curve} /> : <Values data={data} />}
       {one && <Leading data={data} one={one} />}
     </>
   );

@@ -3,6 +3,7 @@
 import { useCallback } from "react";
 import { Link } from "wouter";
 import { askedInWords } from "../../../asked";
+import { NumericCurve } from "../../../charts/NumericCurve";
 import { commandOf } from "../../../commands";
 import { exported, useTwin } from "../../../data";
 import { fullStop, keyName, plain, sentence, valueText } from "../../../format";
@@ -180,9 +181,14 @@ function LeaveOut({ keys }: { keys: readonly string[] }) {
   );
 }
 
+/** Whether the answer is the matched curve: the notes are then on the curves below it. */
+const leads = ({ matched, verdict }: Found) => matched?.sentence === verdict;
+
 export default function Scaling() {
   const [search] = useSearch();
   const twin = useTwin("/api/scaling", search);
+  const notes = twin.data && leads(twin.data) ? twin.data.warnings : [];
+  const answer = notes.length > 0 && twin.data ? { ...twin.data, warnings: [] } : twin.data;
   return (
     <Page
       title={PAGES.scaling.title}
@@ -196,14 +202,20 @@ export default function Scaling() {
       </Controls>
       <Asked command={commandOf(PAGES.scaling.path, search)} />
       <Answer
-        twin={twin}
+        twin={{ ...twin, data: answer }}
         what="scaling"
         empty={(data) => (data.groups.length === 0 ? sentence(data.verdict) : null)}
         ways={(data) => <LeaveOut keys={data.leave_out} />}
       >
         {(data) => (
           <>
+            {data.matched && data.total > 1 && <NumericCurve curve={data.matched} />}
             <Curves data={data} />
+            {notes.map((note) => (
+              <p key={note} className="aside">
+                {sentence(note)}
+              </p>
+            ))}
             <section>
               <h2>Each curve in words</h2>
               <p className="aside">
