@@ -104,8 +104,13 @@ def test_scaling_has_the_curve_of_the_effect(repository: TrialRepository, tmp_pa
 
 def test_scaling_by_amounts_has_no_best(repository: TrialRepository, tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
-    lines = [f"sort,{10**9 * n},{10 * n},{disk}" for n in (1, 2, 4) for disk in "ab"]
+    lines = [f"sort,{10**9 * n},{10 * n + at},d{at}" for n in (1, 2, 4) for at in range(3)]
     table.write_text("\n".join(("workload,input_bytes,elapsed_s,disk", *lines)) + "\n")
     import_file(repository, "table", table)
     answer = scaling(Services(repository), Selection(), x="input_bytes")
-    assert (answer.matched, answer.total) == (None, 2)
+    assert (answer.matched, answer.total) == (None, 3)
+    assert answer.verdict == (
+        "twice the input_bytes take 1.93 of the time [1.78, 2.10], on average over 3 settings"
+    )
+    one = scaling(Services(repository), Selection(), x="input_bytes", skip=1)
+    assert one.verdict.startswith("twice the input_bytes (2.0 GB to 4.0 GB) took ")

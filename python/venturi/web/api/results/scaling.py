@@ -49,6 +49,7 @@ from venturi.results.scaling.curves import (
 )
 from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
+from venturi.results.scaling.typical import doubling_sentence, effect_of_doubling
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import ByDep, keys_of, scalar
@@ -144,6 +145,8 @@ def scaling(
         found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
     answer = _answer(asked, found, skip, warnings, named)
+    if not (named or skip or to is not None):
+        answer = replace(answer, verdict=_of_all(asked, found) or answer.verdict)
     if meaning is Meaning.AMOUNT or key in WORK:
         return answer  # more work takes longer: no amount is the best
     grows = key == "hosts" or "hosts" in found.along  # other hosts have other names
@@ -153,6 +156,14 @@ def scaling(
     if matched is None or matched.best is None or answer.total == 1 or to is not None:
         return answer
     return replace(answer, verdict=matched.sentence)  # one answer, not one of many curves
+
+
+def _of_all(asked: _ScalingQuestion, found: Contexts) -> str | None:
+    """The verdict on all curves; None for a setting, where doubling means nothing, or one curve."""
+    doubled = None if asked.meaning is Meaning.OTHER else effect_of_doubling(found.contexts)
+    if doubled is None:
+        return None
+    return doubling_sentence(asked.x, doubled, len(found.contexts))
 
 
 def _unsaid(every: TrialColumns, counted: npt.NDArray[np.int64], key: str) -> bool:
