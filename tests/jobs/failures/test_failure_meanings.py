@@ -36,3 +36,28 @@ def test_a_remedy_is_of_the_engine() -> None:
     remedies = {each: meaning_of(killed, each) for each in ("spark", "mapreduce")}
     assert "spark.executor.memoryOverhead" in str(remedies["spark"])
     assert str(remedies["mapreduce"]).count("mapreduce.map.memory.mb") == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "java.lang.RuntimeException: order status 'No space left on device' is not valid",
+        "ValueError: invalid literal for int() with base 10: 'Java heap space'",
+        'java.lang.IllegalArgumentException: unexpected line "GC overhead limit exceeded"',
+    ],
+)
+def test_quoted_data_has_no_meaning(message: str) -> None:
+    assert meaning_of(message) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "meaning"),
+    [
+        ("OSError: [Errno 28] No space left on device: '/data1/t'", "no-space"),
+        ('write failed, reason: "No space left on device"', "no-space"),
+    ],
+)
+def test_quotes_around_an_error_hide_no_meaning(message: str, meaning: str) -> None:
+    found = meaning_of(message)
+    assert found is not None
+    assert found.id == meaning

@@ -22,6 +22,11 @@ _EXIT = (
     r"\bexit(?:ed)?[ _]?(?:with )?(?:a )?(?:non-zero )?(?:exit )?(?:status|code|value)"
     r"(?: is|:|=)? ?"
 )
+# A quoted text is data ("status 'No space left' is not valid"), unless it is a field of an error.
+_QUOTED = re.compile(r"""(?<![\w'"])(?P<mark>['"`]|\\")(?P<text>[^'"`\n]+)(?P=mark)(?!\w)""")
+_ERROR_FIELD = re.compile(
+    r"\b(reason|message|error|exception|cause|code|type|msg|errorcode)\W{0,4}$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +76,17 @@ def meaning_of(message: str | None, engine: str | None = None) -> FailureMeaning
     if not message:
         return None
     text = message[:_MESSAGE_CHARACTERS]
-    return next((each for each in failure_meanings(engine) if each.pattern.search(text)), None)
+    quoted = [
+        found.span("text")
+        for found in _QUOTED.finditer(text)
+        if not _ERROR_FIELD.search(text[max(0, found.start() - 20) : found.start()])
+    ]
+    return next((each for each in failure_meanings(engine) if _says(each, text, quoted)), None)
+
+
+def _says(entry: FailureMeaning, text: str, quoted: list[tuple[int, int]]) -> bool:
+    """Whether `text` matches the pattern of `entry` other than inside its `quoted` parts."""
+    return any(
+        not any(start <= found.start() and found.end() <= end for start, end in quoted)
+        for found in entry.pattern.finditer(text)
+    )
