@@ -87,9 +87,11 @@ def test_python_error_keeps_its_last_call() -> None:
     assert "worker.py" not in said
     assert "/home/etl/job.py" in said
     assert "PythonRunner.scala" not in said
-    assert headline(said) == "ValueError: invalid literal for int() with base 10: 'x'"
+    assert headline(said) == (
+        "ValueError: invalid literal for int() with base 10: 'x', at job.py line 12"
+    )
     assert headline(condensed(ABORTED + PYTHON)) == (
-        "ValueError: invalid literal for int() with base 10: 'x' "
+        "ValueError: invalid literal for int() with base 10: 'x', at job.py line 12 "
         "(task 5 of stage 2 failed 4 times, the last time on host2, executor 3)"
     )
 
@@ -120,3 +122,51 @@ def test_no_message(text: object) -> None:
 def test_silent_end_of_stream_is_no_cause() -> None:
     trace = "a.B: crashed\n\tat a.B.c(B.java:1)\nCaused by: java.io.EOFException\n\t... 2 more"
     assert condensed("crashed", trace) == "crashed"
+
+
+IN_A_PACKAGE = """Traceback (most recent call last):
+  File "/opt/spark/python/lib/pyspark.zip/pyspark/worker.py", line 830, in main
+    process()
+  File "/home/etl/job.py", line 12, in parse
+    return pd.to_datetime(text)
+  File "/usr/lib/python3/dist-packages/pandas/core/tools/datetimes.py", line 1100, in convert
+    raise error
+ValueError: unconverted data remains: x
+"""
+
+
+@pytest.mark.parametrize("text", [PYTHON, IN_A_PACKAGE], ids=["own", "package"])
+@pytest.mark.parametrize("before", ["", f"{ABORTED}org.apache.spark.api.python.PythonException: "])
+def test_headline_names_the_line_of_the_users_code(text: str, before: str) -> None:
+    assert ", at job.py line 12" in str(headline(condensed(before + text)))
+
+
+def test_headline_names_no_line_of_pyspark() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/spark/python/lib/pyspark.zip/pyspark/worker.py", line 830, in main\n'
+        "    process()\nValueError: bad\n"
+    )
+    assert headline(condensed(text)) == "ValueError: bad"
+
+
+def test_headline_of_a_stage_that_was_given_up_is_its_cause() -> None:
+    text = (
+        "Job aborted due to stage failure: ResultStage 1 (save at job.py:9) has failed the maximum "
+        "allowable number of times: 4. Most recent failure reason:\n"
+        "org.apache.spark.shuffle.FetchFailedException: Block shuffle_0_4_2 is corrupted\n"
+    )
+    assert headline(condensed(text)) == (
+        "org.apache.spark.shuffle.FetchFailedException: Block shuffle_0_4_2 is corrupted (stage 1 "
+        "failed 4 times)"
+    )
+
+
+def test_rest_of_a_message_is_taken_from_its_trace() -> None:
+    trace = (
+        "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed): Fatal "
+        "Python error: Segmentation fault\n\tat org.apache.spark.X.y(X.scala:1)\n"
+    )
+    said = condensed("Python worker exited unexpectedly (crashed)", trace)
+    assert said is not None
+    assert said.endswith("Fatal Python error: Segmentation fault")

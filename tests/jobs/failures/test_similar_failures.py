@@ -273,8 +273,8 @@ def test_similar_message_has_the_meaning(message: str, meaning: str) -> None:
     [
         (
             "python-in-java",
-            "ModuleNotFoundError: No module named 'xgboost' (task 3 of stage 7 failed 4 times, the "
-            "last time on 10.0.0.4, executor 2)",
+            "ModuleNotFoundError: No module named 'xgboost', at job.py line 3 (task 3 of stage 7 "
+            "failed 4 times, the last time on 10.0.0.4, executor 2)",
         ),
         (
             "java-in-python",

@@ -45,10 +45,10 @@ def test_an_error_that_was_retried_is_told_by_its_last_line(tmp_path: Path) -> N
     log.end(100)
     found = analyse(log.account(tmp_path))
     assert vain(found) == [("attempts with an error", 2, 60.0)]
-    assert found.losses[0].said == "ValueError: bad row"
+    assert found.losses[0].said == "ValueError: bad row, at app.py line 56"
     assert found.verdict.sentence.startswith(
         "60% of the task time (60.0 s) was wasted, most of it by attempts with an error (2 x "
-        "ValueError: bad row); CPU took 100% of 1 min 40 s"
+        "ValueError: bad row, at app.py line 56); CPU took 100% of 1 min 40 s"
     )
 
 
