@@ -127,8 +127,16 @@ def reason_of(reason: Mapping[str, Any]) -> str | None:
         or reason.get("Description")
     )
     said = condensed(said, reason.get("Full Stack Trace"))
+    if kind == "FetchFailed" and (host := _host_read_from(reason)) is not None:
+        kind = f"FetchFailed from {host}"
     parts = (word(kind), word(reason.get("Class Name")), word(said))
     return ": ".join(part for part in parts if part)
+
+
+def _host_read_from(reason: Mapping[str, Any]) -> str | None:
+    """The host that a failed fetch read from; None if the log doesn't name it."""
+    address = reason.get("Block Manager Address")
+    return word(address.get("Host")) if isinstance(address, dict) else None
 
 
 def call_site(value: object) -> str | None:

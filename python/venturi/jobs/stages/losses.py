@@ -38,6 +38,8 @@ CANCELED = "the stage was canceled"
 AGAIN = "tasks repeated after an earlier attempt at their stage"
 FAILURES = (ERROR, FETCH, EXECUTOR)
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
+_FETCH_FROM = re.compile(r"^FetchFailed from (?P<host>\S+): ")
+_SHOWN_HOSTS = 3
 _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
 # Planned endings: they cost work, but nothing failed.
 _PLANNED = re.compile(
@@ -122,11 +124,12 @@ def losses(tasks: Tasks, configuration: Mapping[str, str]) -> tuple[WastedTime, 
 def in_common(tasks: Tasks, places: npt.NDArray[np.intp]) -> str | None:
     """Return where the attempts at `places` ran if that is one place of several, or None.
 
-    "all on host2, all in stage 1", "5 of 6 on host2", "all of task 7 in stage 1".
+    "all on host2, all in stage 1", "5 of 6 on host2", "all of task 7 in stage 1". Failed fetches
+    also name the hosts that they read from: "all reading from host3".
     """
     if not len(places):
         return None
-    found = []
+    found = [_read_from(tasks.rows["reason"][places].to_list())]
     host = _one_of(tasks, places, "host", "on {}")
     found.append(host or _one_of(tasks, places, "executor_id", "on executor {}"))
     stages, index = tasks.rows["stage_id"].to_numpy()[places], tasks.index[places]
@@ -136,6 +139,20 @@ def in_common(tasks: Tasks, places: npt.NDArray[np.intp]) -> str | None:
     elif one_stage and tasks.rows["stage_id"].n_unique() > 1:
         found.append(f"{'all ' if len(places) > 1 else ''}in stage {stages[0]}")
     return ", ".join(filter(None, found)) or None
+
+
+def _read_from(said: Sequence[str | None]) -> str | None:
+    """The hosts that failed fetches couldn't read from, those with the most failures first."""
+    matches = (_FETCH_FROM.match(each or "") for each in said)
+    hosts = Counter(each["host"] for each in matches if each is not None)
+    if not hosts:
+        return None
+    if len(hosts) == 1 and hosts.total() == len(said):
+        return f"{'all ' if len(said) > 1 else ''}reading from {next(iter(hosts))}"
+    named = [f"{host} ({n:,})" for host, n in hosts.most_common(_SHOWN_HOSTS)]
+    if (others := len(hosts) - len(named)) > 0:
+        named.append(f"{others:,} more hosts" if others > 1 else "1 more host")
+    return f"{hosts.total():,} of {len(said):,} reading from {' and '.join(named)}"
 
 
 def _one_of(tasks: Tasks, places: npt.NDArray[np.intp], name: str, text: str) -> str | None:
@@ -178,7 +195,7 @@ def _what(outcome: str, reason: str | None) -> str:
         return OUTPUT if reason == OUTPUT_LOST else AGAIN
     if outcome == "killed":
         return RACE if reason is not None and _RACE.search(reason) else KILLED
-    return _FAILED.get((reason or "").partition(":")[0], ERROR)
+    return _FAILED.get(_FETCH_FROM.sub("FetchFailed: ", reason or "").partition(":")[0], ERROR)
 
 
 @lru_cache(maxsize=1_000)
@@ -189,7 +206,7 @@ def _said(what: str, reason: str | None) -> str | None:
         # The message of the failure that canceled the stage is shown with that failure.
         canceled = reason is not None and _STAGE_CANCELED.match(reason)
         return CANCELED if canceled else headline(reason)
-    return headline(reason) or "no reason is recorded"
+    return headline(_FETCH_FROM.sub("FetchFailed: ", reason or "")) or "no reason is recorded"
 
 
 def _run_again(tasks: Tasks) -> Truths:
