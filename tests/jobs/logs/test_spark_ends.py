@@ -196,6 +196,31 @@ def test_without_the_start_of_an_executor_no_slots_are_idle(tmp_path: Path) -> N
     assert all(stage.slot_use is None for stage in analysis.stages)
 
 
+def test_a_job_that_the_end_of_the_context_cut_lacks_no_event(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.job(0, 0, None, [0])
+    log.stage(0, 0, 50, 1, failed="Stage cancelled because SparkContext was shut down")
+    log.task(0, 0, 50, end={"Reason": "TaskKilled", "Kill Reason": "Stage cancelled"})
+    log.end(50)
+    account = log.account(tmp_path)
+    assert not any(account.reading.dropped.values())
+    assert account.application.outcome == "failed"
+    assert "SparkContext was shut down" in str(account.application.reason)
+
+
+def test_a_trial_warns_of_a_job_without_any_event(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    for job in (0, 2):
+        log.job(job, 10 * job, 10 * job + 10, [job])
+        log.stage(job, 10 * job, 10 * job + 10, 1)
+        log.task(job, 10 * job, 10 * job + 10)
+    log.end(40)
+    (warning,) = trial_of(log.account(tmp_path)).warnings
+    assert warning.message.startswith("all events of 1 job missing: Spark's listener queue")
+
+
 def test_an_executor_that_a_task_calls_lost_was_removed(tmp_path: Path) -> None:
     """Its slots are unknown: it may have been removed at any time."""
     log = SparkLog()

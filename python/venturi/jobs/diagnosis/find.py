@@ -29,6 +29,13 @@ _FIXED_BY_CHECKPOINT = (
 OF_RECORDED = "these are figures of the recorded tasks, because events are missing"
 OF_THE_LOG = ", so this time was not analyzed"
 """How an unseen part ends that names missing events."""
+_UNKNOWN = {
+    "log start": "effects of Spark's version, which the log lacks",
+    "application start": "the time before the first recorded event",
+    "query start": "the plan and the driver time of queries without a start",
+    "query end": "whether queries without an end succeeded, and the driver time after them",
+}
+"""The unknown parts without an event that tasks and slots don't need."""
 OVERLAP = "savings overlap: two findings may save the same seconds"
 
 
@@ -266,8 +273,10 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
         yield f"the {case.n_left_out:,} stages with the least time on the critical path"
     if line.account.application.outcome == "unfinished" and not silent:
         yield f"the rest of the application: {line.account.application.reason}"
-    if (lacking := line.gaps.sentence) is not None:
+    if line.gaps.lacks and (lacking := line.gaps.sentence) is not None:
         yield f"{lacking}{OF_THE_LOG}"
+    dropped = line.gaps.dropped or {}
+    yield from (unknown for kind, unknown in _UNKNOWN.items() if dropped.get(kind))
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"

@@ -40,6 +40,10 @@ def outcome_of(reason: str) -> str:
     return "canceled" if _CANCELLED.match(reason) else "failed"
 
 
+# Source: DAGScheduler.cleanUpAfterSchedulerStop.
+_SHUT_DOWN = re.compile(r"because SparkContext was shut down")
+
+
 @dataclass(slots=True)
 class _TaskFacts:
     """Tasks of a stage without an end: which succeeded, when the last one did, and failures of
@@ -76,7 +80,7 @@ def add_ends(
     n_jobs, last = 0, max(jobs, default=-1)
     for job_id, job in jobs.items():
         if job["outcome"] == "unfinished" and (ended or job_id < last):
-            n_jobs += found.end_job(job, done)
+            n_jobs += found.end_job(job, done) and not found.was_shut_down(job)
     n_stages = sum(map(found.end_by_job, found.facts))
     left = {job_id: job for job_id, job in jobs.items() if job["outcome"] == "unfinished"}
     open_ = [key for key in found.facts if stages[key]["outcome"] == "unfinished"]
@@ -154,6 +158,12 @@ class _MissingEnds:
                     continue
                 facts.failures[index] = facts.failures.get(index, 0) + 1
                 facts.reason = reason or "no reason is recorded"
+
+    def was_shut_down(self, job: Mapping[str, Any]) -> bool:
+        """Whether the application stopped while the job ran: then its end is rarely written."""
+        own = (self._last.get(stage_id) for stage_id in job.get("stage_ids") or ())
+        reasons = (self._stages[key].get("reason") or "" for key in own if key is not None)
+        return any(_SHUT_DOWN.search(each) for each in reasons)
 
     def end_by_tasks(self, key: Key) -> None:
         """A stage ends when each of its tasks succeeded."""

@@ -365,6 +365,11 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
     """Warnings for readers of the account."""
     for said in lost(account.reading):
         yield TrialWarning(LOST, said)
+    gaps = gaps_of(account)
+    numbers = ((gaps.n_jobs, "job"), (gaps.n_stages, "stage"))
+    if whole := [count_of(n, name) for n, name in numbers if n]:
+        cause = loss_cause(account.reading).says
+        yield TrialWarning(LOST, f"all events of {joined(whole)} missing: {cause}")
     ended_ms = account.application.ended_ms
     gone = [
         row

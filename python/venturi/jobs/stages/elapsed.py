@@ -17,7 +17,7 @@ from venturi.jobs.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.queries import unrecorded_commits_ms
 from venturi.jobs.stages.replay import slots_used
-from venturi.jobs.stages.slots import SlotOffer
+from venturi.jobs.stages.slots import SlotOffer, implied_offer
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.gaps import Gaps, Span
 from venturi.record.job_account import JobAccount
@@ -67,12 +67,15 @@ def elapsed_parts(
     """Divides the time of `account` from its start to `elapsed_s`; `tasks` are its tasks.
 
     `there` are the offered slots. If None, the peak number of concurrent tasks of the active stages
-    counts.
+    counts. Executors without a start have implied slots.
     """
     jobs = _OpenWork(account, gaps, tasks.origin_ms, elapsed_s)
+    known_s = 0.0
+    if not gaps.slots_known:
+        there, known_s = implied_offer(account, tasks.origin_ms) or (None, np.inf)
     edges = np.concatenate(
         [
-            [0.0, elapsed_s],
+            [0.0, elapsed_s, known_s],
             jobs.moments,
             [] if there is None else there.from_s,
             [moment for span in spans for moment in (span.from_s, span.to_s)],
@@ -89,7 +92,8 @@ def elapsed_parts(
             slots[here] += max(work.at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
-    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active, gaps.slots_known)
+    known = pieces.edges[:-1] >= known_s
+    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active, known)
     parts: dict[str, float] = {}
     of_stages, shares = {}, {}
     unsure = np.zeros(len(pieces.length_s), bool)
@@ -114,13 +118,13 @@ def elapsed_parts(
 class _SlotUse:
     """For each piece the slot-seconds that there are, those used, and its active stages.
 
-    They are not `known` if the log lacks executors.
+    They are not `known` while the log may lack executors.
     """
 
     whole_s: Floats
     used_s: Floats
     active: Floats
-    known: bool
+    known: Truths
 
 
 def _divided(
@@ -131,23 +135,23 @@ def _divided(
     Slots that no task held were idle. Where it is `unsure`, events of tasks are missing.
     """
     length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
-    used_s, active = filled.used_s[here], filled.active[here]
+    used_s, active, known = filled.used_s[here], filled.active[here], filled.known[here]
     there = whole_s > 0
-    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there)
+    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there & known)
     within_s = work.within(pieces, here)
     own_s, own_pieces_s = per_slot_s @ within_s, per_slot_s * within_s.sum(axis=1)
     found = dict(zip(work.names, own_s.tolist(), strict=True))
     # Active stages share idle slots equally.
-    idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
-    shared = found | {NO_EXECUTOR: float((np.where(there, 0.0, length_s) / active).sum())}
+    idle_s = np.where(there | ~known, length_s - used_s * per_slot_s, 0.0)
+    unsure = unsure | ~known
+    empty_s = np.where(there | ~known, 0.0, length_s)
+    shared = found | {NO_EXECUTOR: float((empty_s / active).sum())}
     shared[IDLE] = float((idle_s / active)[~unsure].sum())
     shared[NOT_IN_LOG] = float((idle_s / active)[unsure].sum())
     elapsed_s = float(length_s.sum())
     if elapsed_s <= 0:
         return {}, {}
-    if not filled.known:
-        return {NOT_IN_LOG: float((length_s / active).sum())}, {NOT_IN_LOG: 1.0}
-    alone = found | {NO_EXECUTOR: float(length_s[~there].sum())}
+    alone = found | {NO_EXECUTOR: float(empty_s.sum())}
     others_s = np.maximum(used_s * per_slot_s - own_pieces_s, 0.0)
     alone[IDLE] = float(idle_s[~unsure].sum())
     alone[NOT_IN_LOG] = float((idle_s + others_s)[unsure].sum())

@@ -79,7 +79,37 @@ def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
     rows = account.executors.select("cores", "added_ms", "removed_ms").rows()
     if not rows or any(cores is None for cores, _, _ in rows):
         return None
-    cpus = task_cpus(account)
+    return _offer(rows, task_cpus(account), origin_ms)
+
+
+def implied_offer(account: JobAccount, origin_ms: float) -> tuple[SlotOffer, float] | None:
+    """The slots of executors that in part lack a start, and from when they are known.
+
+    An executor without a start has the cores of all others, and was added before its first task.
+    None if executors differ in cores, or lack a removal.
+    """
+    columns = ("executor_id", "cores", "added_ms", "removed_ms")
+    executors = account.executors.select(columns).rows()
+    cores = {each[1] for each in executors} - {None}
+    if account.reading.dropped.get("executor removal") or len(cores) != 1:
+        return None
+    first_ms: dict[str | None, int] = {}
+    for executor, launched_ms in account.tasks.select("executor_id", "launched_ms").rows():
+        if launched_ms is not None:
+            first_ms[executor] = min(launched_ms, first_ms.get(executor, launched_ms))
+    n_cores, known_s = cores.pop(), 0.0
+    rows = [each[1:] for each in executors if each[1] is not None]
+    implied = {executor: removed for executor, own, _, removed in executors if own is None}
+    for executor in first_ms.keys() - {each[0] for each in executors if each[1] is not None}:
+        rows.append((n_cores, first_ms[executor], implied.get(str(executor))))
+        known_s = max(known_s, (first_ms[executor] - origin_ms) / 1e3)
+    return _offer(rows, task_cpus(account), origin_ms), known_s
+
+
+def _offer(
+    rows: Sequence[tuple[int, int | None, int | None]], cpus: int, origin_ms: float
+) -> SlotOffer:
+    """The slots of executors, by their cores, addition and removal."""
     moments, slots, spare = [], [], []
     for cores, added_ms, removed_ms in rows:
         added_s = 0.0 if added_ms is None else (added_ms - origin_ms) / 1e3
