@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
+from venturi.jobs.diagnosis.find import diagnose
 from venturi.jobs.logs.spark_ends import most_failures
 from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.causes import NOT_IN_LOG
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 from venturi.terminal.job_screen import headline
@@ -194,6 +196,25 @@ def test_without_the_start_of_an_executor_no_slots_are_idle(tmp_path: Path) -> N
     analysis = analyse(log.account(tmp_path))
     assert "idle slots" not in analysis.verdict.shares
     assert all(stage.slot_use is None for stage in analysis.stages)
+
+
+def test_an_executor_without_a_start_has_the_cores_of_the_others(tmp_path: Path) -> None:
+    """Its time is known from its first task on."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.executor("2", 1, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 2)
+    log.task(0, 0, 100, executor="1", index=0)
+    log.task(0, 10, 100, executor="2", index=1)
+    log.end(100)
+    log.lines = [each for each in log.lines if not (b"ExecutorAdded" in each and b'"2"' in each)]
+    account = log.account(tmp_path)
+    assert account.reading.dropped["executor start"] == 1
+    shares = analyse(account).verdict.shares
+    assert shares == pytest.approx({"cpu": 0.9, NOT_IN_LOG: 0.1})
+    sentence = diagnose(timeline(account), analyse(account)).sentence
+    assert sentence.startswith("CPU-bound: tasks compute for at least 90% of 1 min 40 s")
 
 
 def test_a_job_that_the_end_of_the_context_cut_lacks_no_event(tmp_path: Path) -> None:
