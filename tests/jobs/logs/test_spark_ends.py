@@ -242,6 +242,25 @@ def test_a_trial_warns_of_a_job_without_any_event(tmp_path: Path) -> None:
     assert warning.message.startswith("all events of 1 job missing: Spark's listener queue")
 
 
+@pytest.mark.parametrize(
+    ("kind", "unknown"),
+    [
+        ("SQLExecutionStart", ("the plan and the driver time of queries without a start",)),
+        ("StageSubmitted", ()),
+        ("LogStart", ("effects of Spark's version, which the log lacks",)),
+    ],
+)
+def test_only_what_an_event_hides_is_unseen(
+    kind: str, unknown: tuple[str, ...], tmp_path: Path
+) -> None:
+    log = two_queries()
+    place = max(place for place, each in enumerate(log.lines) if f"Listener{kind}" in str(each))
+    del log.lines[place]
+    account = log.account(tmp_path)
+    found = diagnose(timeline(account), analyse(account)).unseen
+    assert tuple(each for each in found if "query plans" not in each) == unknown
+
+
 def test_an_executor_that_a_task_calls_lost_was_removed(tmp_path: Path) -> None:
     """Its slots are unknown: it may have been removed at any time."""
     log = SparkLog()
