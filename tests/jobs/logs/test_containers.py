@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import cramjam
 import pytest
 
 from venturi.core.errors import VenturiError
@@ -23,10 +24,11 @@ from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.trial import lost
 from venturi.record.importing import containers
 from venturi.record.importing.containers import is_container, unpacked
+from venturi.record.importing.decompression import zstd
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import found, import_file
 from venturi.record.importing.recognise import formats_of, recognise
-from venturi.record.importing.streams import STREAMED, LogLimits, LogText, zstd
+from venturi.record.importing.streams import STREAMED, LogLimits, LogText
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State
@@ -52,6 +54,12 @@ def tarred(path: Path, mode: Any = "w", name: str = "logs/app-1", data: bytes = 
         info.size = len(data)
         tar.addfile(info, io.BytesIO(data))
     return path
+
+
+def lz4_frame(data: bytes, *, linked: bool) -> bytes:
+    packer = cramjam.lz4.Compressor(block_linked=linked)
+    packer.compress(data)
+    return bytes(packer.finish())
 
 
 def written(data: bytes) -> Write:
@@ -439,8 +447,29 @@ def test_a_zip_without_files_is_named_as_such(damage: str, tmp_path: Path) -> No
         written(gzip.compress(TEXT[:999]) + gzip.compress(TEXT[999:])),
         written(gzip.compress(zstd.compress(TEXT))),
         lambda path: tarred(path, "w:xz", data=zstd.compress(TEXT)),
+        written(zstd.compress(gzip.compress(TEXT))),
+        written(bytes(cramjam.lz4.compress(bz2.compress(TEXT)))),
+        written(lz4_frame(TEXT, linked=True)),
+        written(lz4_frame(TEXT, linked=False)),
+        written(bz2.compress(zstd.compress(lzma.compress(TEXT)))),
+        lambda path: written(lz4_frame(tarred(path).read_bytes(), linked=True))(path),
+        lambda path: written(gzip.compress(zstd.compress(zipped(path).read_bytes())))(path),
     ],
-    ids=["tar.zst", "zip.gz", "garbage after gz", "two gz members", "zstd.gz", "zstd in tar.xz"],
+    ids=[
+        "tar.zst",
+        "zip.gz",
+        "garbage after gz",
+        "two gz members",
+        "zstd.gz",
+        "zstd in tar.xz",
+        "gz.zst",
+        "bz2.lz4",
+        "linked lz4",
+        "lz4",
+        "xz.zst.bz2",
+        "tar.lz4",
+        "zip.zst.gz",
+    ],
 )
 def test_a_log_in_several_layers_is_read_like_the_plain_one(
     pack: Callable[[Path], Path],
@@ -452,6 +481,28 @@ def test_a_log_in_several_layers_is_read_like_the_plain_one(
     assert recognise(path).name == "spark-eventlog"
     import_file(repository, "spark-eventlog", path)
     assert facts(repository) == plain
+
+
+def test_a_cut_layer_keeps_the_text_before_the_cut(tmp_path: Path) -> None:
+    noise = os.urandom(300_000).hex().encode() + b"\n"
+    packed = zstd.compress(gzip.compress(b"first\n" + noise + b"last\n"))
+    text = LogText([written(packed[: len(packed) // 2])(tmp_path / "log")])
+    assert next(text.lines()) == b"first"
+    list(text.lines())
+    assert text.truncated is not None
+
+
+def test_bombs_of_several_layers_are_refused(tmp_path: Path) -> None:
+    nothing = gzip.compress(b"")  # a middle layer of many empty members has no text
+    path = written(gzip.compress(nothing * 200_000))(tmp_path / "log")
+    limits = LogLimits(free_bytes=1 << 20, expansion=2)
+    with pytest.raises(VenturiError, match="unpacks to more than"):
+        list(LogText([path], limits).lines())
+    data = TEXT
+    for _ in range(5):
+        data = gzip.compress(data)
+    with pytest.raises(VenturiError, match="compressed more than 4 times"):
+        list(LogText([written(data)(path)]).lines())
 
 
 def test_results_are_found_in_folders_and_containers(
