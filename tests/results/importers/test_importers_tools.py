@@ -331,6 +331,13 @@ def test_iperf3_names_who_sends(reverse: int, direction: str) -> None:
     assert {each.labels["direction"] for each in (*tcp.samples, *udp.samples)} == {direction}
 
 
+def test_iperf3_data_that_never_arrived_gives_no_rate() -> None:
+    sums = {"sum_sent": {"bits_per_second": 8e9}, "sum_received": {"bits_per_second": 0}}
+    (refusal,) = refused(read("iperf3", iperf3(**sums)))
+    assert refusal.field == "end.sum_received.bits_per_second"
+    assert "the receiver counted no data" in refusal.reason
+
+
 def test_iperf3_in_both_directions_as_the_server_prints_it() -> None:
     """The server doesn't know what arrived of its own data."""
     sums = {"sum_sent": {"bits_per_second": 0}, "sum_received": {"bits_per_second": 8e9}}

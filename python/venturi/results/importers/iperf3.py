@@ -103,6 +103,8 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
         "streams": int(number_in(test, "num_streams") or 1),
         "slowest": False,
     }
+    if protocol == "TCP" and not failure and "accepted_connection" not in start:
+        _require_arrivals(end)
     samples = _udp(run, labels) if protocol == "UDP" else _tcp(end, labels, test, warnings)
     if not samples and not failure:
         raise UnusableError("end", "", "the run has no rate: it was interrupted or truncated")
@@ -137,6 +139,19 @@ def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
         warnings=tuple(warnings),
         failure=f"iperf3 reports: {failure}"[:2000] if failure else None,
     ).trial(source)
+
+
+def _require_arrivals(end: Mapping[str, Any]) -> None:
+    """UnusableError if the client reports that its receiver counted nothing.
+
+    A server doesn't know what arrived of its own data, nor does an interrupted client.
+    """
+    for suffix in ("", "_bidir_reverse"):
+        key = f"sum_received{suffix}"
+        sent = number_in(object_in(end, f"sum_sent{suffix}"), "bits_per_second")
+        if sent and number_in(object_in(end, key), "bits_per_second") == 0:
+            why = "the receiver counted no data, so the network's rate is unknown"
+            raise UnusableError(f"end.{key}.bits_per_second", 0, why)
 
 
 def _directions(test: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
