@@ -142,14 +142,15 @@ def test_hibench_knows_no_input_size() -> None:
 def test_hibench_nodes_only_where_one_number_fits(
     throughput: int, per_node: int, nodes: int
 ) -> None:
-    row = f"HadoopSort 2024-03-01 10:11:12 1000 10.0 {throughput} {per_node}"
+    row = f"HadoopSort 2024-03-01 10:11:12 {10 * throughput} 10.0 {throughput} {per_node}"
     (trial,) = trials(read("hibench", report(row)))
     assert (len(trial.cluster.hosts), trial.configuration.get("nodes", 0)) == (nodes, nodes)
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10_000))
 def test_hibench_never_tells_a_wrong_number_of_nodes(throughput: int, nodes: int) -> None:
-    row = f"HadoopSort 2024-03-01 10:11:12 1000 10.0 {throughput} {throughput // nodes}"
+    rates = f"{throughput} {throughput // nodes}"
+    row = f"HadoopSort 2024-03-01 10:11:12 {10 * throughput} 10.0 {rates}"
     (trial,) = trials(read("hibench", report(row)))
     assert len(trial.cluster.hosts) in {0, nodes}
 
@@ -171,6 +172,27 @@ def test_hibench_refusals_and_spellings() -> None:
         (8, "2024/3/2", "2024-03-02"),
         (9, "HIVEJOIN", "join"),
     }
+
+
+def test_hibench_a_throughput_that_contradicts_its_line_is_refused() -> None:
+    good = "ScalaSparkSort 2025-03-16 13:58:32 32000000000 61.234 522585491 130646372"
+    wrong = good.replace("522585491 130646372", "9999 1")
+    found = read("hibench", report(good, wrong))
+    assert len(trials(found)) == 1
+    (refusal,) = refused(found)
+    assert (refusal.line, refusal.field) == (3, "Throughput(bytes/s)")
+    assert refusal.reason == "contradicts size / duration"
+
+
+def test_pkb_samples_in_a_list_are_read_like_lines() -> None:
+    content = (DATA / "pkb/results.json").read_bytes()
+    lines_ = [line for line in content.splitlines() if line.startswith(b"{")]
+    sound = [line for line in lines_ if line.endswith(b"}")]
+    listed = b"[\n  " + b",\n  ".join(sound) + b"\n]\n"
+    assert {each.id for each in trials(read("pkb", listed))} == {
+        each.id for each in trials(read("pkb", b"\n".join(sound) + b"\n"))
+    }
+    assert FORMATS["pkb"].begins(listed, "samples.json")
 
 
 def test_hibench_equal_lines_are_one_trial() -> None:

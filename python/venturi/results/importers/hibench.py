@@ -15,6 +15,7 @@ at the top, again further down where reports were joined, or nowhere. Decisions:
   type without one is Spark's where HiBench has it for Spark alone.
 - A last line without a line end may lack digits of its last field: its trial is kept without that
   field if the others agree, with a warning; otherwise only this line is refused.
+- A line with a throughput that contradicts size / duration is refused: one of them is wrong.
 - Other lines, such as a shell's message at the beginning, are refused, and nothing else.
 - A report has no exit status. HiBench has written lines for jobs that failed, and such a line
   looks like a good one.
@@ -169,11 +170,6 @@ def _last_of_a_cut_file(row: TableRow, item: ImportedItem) -> ImportedItem:
     may lack digits. UnreadableError if they don't."""
     if not isinstance(item, Trial):
         return item
-    size_bytes, rate = whole(row, _SIZE), number(row, _THROUGHPUT, least=0)
-    elapsed_s = item.elapsed_s or 0.0
-    rounding = 1 + rate * 0.0005 / max(elapsed_s, 0.001)
-    if abs(size_bytes / max(elapsed_s, 1e-9) - rate) > rounding:
-        raise UnreadableError(row.refuse(_PER_NODE, "the last line is cut off"))
     why = "the file ends in this field, without a line end"
     per_node = "throughput_per_node_bytes_per_s"
     return replace(
@@ -190,6 +186,11 @@ def _last_of_a_cut_file(row: TableRow, item: ImportedItem) -> ImportedItem:
     )
 
 
+def _tolerance(elapsed_s: float, rate: float) -> float:
+    """How far rounding takes a throughput from size / duration, which has 3 decimals."""
+    return 1 + rate * 0.0005 / max(elapsed_s, 0.001)
+
+
 def _is_date(written: str) -> bool:
     return any(pattern.fullmatch(written) for pattern in _DATES)
 
@@ -199,6 +200,9 @@ def _items(row: TableRow, source: ImportSource) -> list[ImportedItem]:
     name, engine, language = _named(row, spellings)
     ended = _ended(row, spellings)
     size_bytes, nodes = whole(row, _SIZE), _nodes(row)
+    elapsed_s, rate = number(row, _DURATION, above=0), number(row, _THROUGHPUT, least=0)
+    if size_bytes and abs(size_bytes / elapsed_s - rate) > _tolerance(elapsed_s, rate):
+        raise UnreadableError(row.refuse(_THROUGHPUT, "contradicts size / duration"))
     chosen: dict[str, Scalar] = {"language": language} if language else {}
     if nodes is not None:
         chosen["nodes"] = nodes
@@ -212,7 +216,7 @@ def _items(row: TableRow, source: ImportSource) -> list[ImportedItem]:
         provenance=source.provenance("hibench"),
         started_at=None,
         state=State.SUCCEEDED,
-        elapsed_s=number(row, _DURATION, above=0),
+        elapsed_s=elapsed_s,
         samples=tuple(
             Sample(metric, number(row, column, least=0), "B/s")
             if size_bytes

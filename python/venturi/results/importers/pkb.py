@@ -1,4 +1,4 @@
-"""PerfKitBenchmarker: its samples as NDJSON, one per line; the samples of a run are one trial.
+"""PerfKitBenchmarker: its samples as NDJSON or a list; the samples of a run are one trial.
 
 Samples with one `run_uri`, `test` and (if it is a label) `run_number` belong together, wherever in
 the file they are. Decisions:
@@ -43,7 +43,9 @@ from venturi.record.importing.json_text import (
     JsonLimits,
     UnusableError,
     check,
+    documents,
     is_finite,
+    parse,
     parsed_lines,
     shown,
     text,
@@ -65,7 +67,7 @@ from venturi.results.importers.pkb_probes import probe_of
 FORMAT = Format(
     "pkb",
     "PerfKitBenchmarker: NDJSON samples",
-    pattern=r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)',
+    pattern=r'\s*\[?\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)',
     has_run_ids=True,
 )
 
@@ -156,7 +158,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of the runs in `file`, and the refused lines."""
     runs: dict[_Run, list[_SampleLine]] = {}
     seen: set[str] = set()
-    for line, content in parsed_lines(file, source, _LIMITS):
+    for line, content in _records(file, source):
         if isinstance(content, Refusal):
             yield content
             continue
@@ -171,6 +173,27 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
             yield from admitted([_trial(run, samples, source)], samples[0].line, source)
         except UnusableError as error:
             yield error.refusal(samples[0].line)
+
+
+def _records(file: BinaryIO, source: ImportSource) -> Iterator[tuple[int, Any]]:
+    """The samples with their lines: one per line, or a list of them."""
+    listed = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    file.seek(0)
+    if not listed:
+        yield from parsed_lines(file, source, _LIMITS)
+        return
+    for document in documents(file, source, _LIMITS):
+        content: Any = document.value
+        if document.problem:
+            content = Refusal(document.line, "", shown(document.text), document.problem)
+        else:
+            try:
+                parse(document.text)
+            except UnusableError as error:  # a key occurs twice
+                content = error.refusal(document.line)
+            except ValueError:  # a NaN that was repaired
+                pass
+        yield document.line, content
 
 
 def _sample(record: Any, line: int, seen: set[str]) -> tuple[_Run, _SampleLine]:
