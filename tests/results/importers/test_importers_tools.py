@@ -457,6 +457,10 @@ def test_hyperfine_failed_runs() -> None:
     assert (bad.state, bad.values("time_to_failure_s")) == (State.FAILED, [2.0])
     (refusal,) = refused(read("hyperfine", '{"results": [{"command": "a"}]}'))
     assert refusal.reason == "no list of times"
+    short = {**result, "exit_codes": [0]}
+    items = read("hyperfine", json.dumps({"results": [short]}))
+    assert [each.elapsed_s for each in trials(items)] == [1.0]
+    assert "no exit code" in refused(items)[0].reason
 
 
 TABLE = (

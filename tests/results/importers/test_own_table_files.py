@@ -52,8 +52,7 @@ def test_every_form_gives_the_trials_of_the_csv(
     as_csv(tmp_path / "own.csv")
     import_file(repository, "table", tmp_path / "own.csv")
     write(tmp_path / "own")
-    if write is not as_parquet:
-        assert [each.name for each in formats_of(tmp_path / "own")] == ["table"]
+    assert [each.name for each in formats_of(tmp_path / "own")] == ["table"]
     report = import_file(repository, "table", tmp_path / "own")
     new = 1 if write is as_parquet else 0  # the time of the second row is 12.0 there
     assert (report.added, report.already_present) == (new, 2 - new)
@@ -112,3 +111,32 @@ def test_damaged_files(
     with pytest.raises(VenturiError, match=says):
         import_file(repository, "table", tmp_path / "own")
     assert whole_trials(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reasons", "times"),
+    [
+        ('{"time_s": 5}\n{"time_s": 6, "time_s": 600}\n', ["the key occurs twice"], {5.0}),
+        ('{"time_s": 5, "of": {"a": 1, "a": 2}}\n{"time_s": 6}\n', ["the key occurs twice"], {6.0}),
+        (
+            '{"rows": [{"time_s": 5, "b": 1, "b": 2}, {"time_s": 6}]}',
+            ["the key occurs twice"],
+            {6.0},
+        ),
+        ('[{"time_s": 5}] and more', ["text that isn't JSON"], {5.0}),
+        ('{"time_s": 5} x {"time_s": 6}\n{"time_s": 7}\n', ["text that isn't JSON"], {5.0, 7.0}),
+        ('[{"time_s": 5},\n {"time_s": 6}]\n', [], {5.0, 6.0}),
+    ],
+)
+def test_ambiguous_json_is_refused(
+    content: str,
+    reasons: list[str],
+    times: set[float],
+    repository: TrialRepository,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "own.json"
+    path.write_text(content)
+    report = import_file(repository, "table", path)
+    assert [each.reason for each in report.refused] == reasons
+    assert {each.elapsed_s for each in whole_trials(repository)} == times

@@ -43,6 +43,7 @@ _HEAD_BYTES = 64 << 10
 MANIFEST, RECORDS, ARTIFACTS = "manifest.json", "trials.ndjson", "artifacts/"
 """The members of an archive that `venturi export` wrote."""
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08PK")
+_AT_THE_END = (*_ZIP_MAGIC, b"PAR1")  # files with their directory at their end
 _TAR_AT, _TAR_MAGIC = 257, b"ustar"
 # NotImplementedError: of a way of packing that Python doesn't have, such as Deflate64.
 _DAMAGED = (
@@ -320,8 +321,8 @@ def _unpack(source: IO[bytes], place: Path, most: int, path: Path, head_bytes: i
             if done > most:
                 raise _too_much(path)
             file.write(chunk)
-            # The beginning of a container in it doesn't tell what that contains.
-            if done == len(chunk) and head_bytes and not chunk.startswith(_ZIP_MAGIC):
+            # The beginning of a container or of a Parquet file doesn't show what it contains.
+            if done == len(chunk) and head_bytes and not chunk.startswith(_AT_THE_END):
                 break
     return done
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeGuard
 
@@ -40,6 +40,7 @@ _BEGIN = re.compile(r"[\s,\[]*+\{")
 _BEGIN_OF_LINE = re.compile(r"^\{", re.MULTILINE)
 _BETWEEN = re.compile(r"[\s,]*")  # two values of a list
 _NOT_FINITE = re.compile(r"(:\s*+)[-+]?(?:nan|inf)\b")  # as C prints them, which is no JSON
+_PUNCTUATION = " \t\r\n,[]"
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
 
@@ -91,22 +92,29 @@ def lines(
 class JsonDocument:
     """One JSON object of a file: the line on which it begins, its text, and its value.
 
-    A damaged or truncated object has a `problem` instead of a value.
+    A damaged or truncated object has a `problem` instead of a value. `after` is the text up to the
+    next object that isn't JSON.
     """
 
     line: int
     text: str
     value: dict[str, Any]
     problem: str = ""
+    after: str = ""
+
+
+Pairs = Callable[[list[tuple[str, Any]]], dict[str, Any]]
+"""Makes an object of its keys and values."""
 
 
 def documents(
-    file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS
+    file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS, pairs: Pairs | None = None
 ) -> Iterator[JsonDocument]:
     """Yield the JSON objects of a file that a tool wrote, one after another or in one list.
 
     Other text before, between and after them is ignored: tools print warnings there. An object that
-    isn't the first one begins at the start of a line or right after the one before.
+    isn't the first one begins at the start of a line or right after the one before. `pairs` makes
+    each object of its keys and values.
     VEN-IMPORT-FORMAT if the file has no object, or more than `limits` allow.
     """
     data = file.read(limits.file_bytes + 1)
@@ -114,21 +122,37 @@ def documents(
         raise origin.malformed(f"more than {limits.file_bytes} bytes")
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     found, damaged, line, counted = 0, 0, 1, 0
-    for at, end, value, problem in _objects(text):
+    for at, end, value, problem, after in _with_text_after(text, _objects(text, pairs)):
         found += 1
         damaged += bool(problem)
         line += text.count("\n", counted, at)
         counted = at
         if found > limits.records or damaged > _DAMAGED_MOST:
             raise origin.malformed("too many objects, or too many damaged ones", line=line)
-        yield JsonDocument(line, text[at:end], value, problem)
+        yield JsonDocument(line, text[at:end], value, problem, after)
     if not found:
         raise origin.malformed("the file contains no JSON object")
 
 
-def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any], str]]:
-    """Yield begin, end, value and problem of each object."""
-    position, decoder = 0, json.JSONDecoder()
+_Object = tuple[int, int, dict[str, Any], str]
+"""Begin, end, value and problem of an object in a text."""
+
+
+def _with_text_after(
+    text: str, objects: Iterator[_Object]
+) -> Iterator[tuple[int, int, dict[str, Any], str, str]]:
+    """Add to each object the text before the next one, without punctuation of lists."""
+    before = next(objects, None)
+    while before is not None:
+        following = next(objects, None)
+        until = len(text) if following is None else following[0]
+        yield *before, text[before[1] : until].strip(_PUNCTUATION)
+        before = following
+
+
+def _objects(text: str, pairs: Pairs | None) -> Iterator[_Object]:
+    """Yield the objects in `text`."""
+    position, decoder = 0, json.JSONDecoder(object_pairs_hook=pairs)
     while begin := _BEGIN.match(text, position) or _BEGIN_OF_LINE.search(text, position):
         at = begin.end() - 1
         try:

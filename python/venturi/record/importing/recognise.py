@@ -13,6 +13,7 @@ from venturi.record.importing.containers import (
     RECORDS,
     errors_name,
     is_container,
+    plain_file,
     require_depth,
     unpacked,
 )
@@ -25,11 +26,12 @@ _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
 # Files that aren't imported as they are: a pattern, what they are, and what to do.
 _IPERF = rb"(?:Connecting to host|Client connecting to|Accepted connection from) "
+_PARQUET = b"PAR1"
 _OTHER_FILES = (
     (
-        rb"PAR1",
-        "is a Parquet file, perhaps your own table",
-        "name its format: venturi import table FILE",
+        _PARQUET,
+        "is a Parquet file without a column that is called like a time, or a damaged one",
+        "name the column of the time: venturi import FILE --column elapsed_s=COLUMN",
     ),
     (
         rb"Linux \S+ \([^)\n]*\)[^\n]*\(\d+ CPU\)|# hostname;interval;timestamp;|procs -+memory-",
@@ -168,6 +170,10 @@ def _raise(error: OSError) -> None:
 def formats_like(path: Path) -> list[Format]:
     """The formats that the beginning of the file `path` fits."""
     data = _beginning(path)
+    if data.startswith(_PARQUET):
+        own = FORMATS[OWN_TABLE]
+        with plain_file(path, FormatKind.RESULTS.value) as plain:
+            return [own] if own.begins(own.reader.header_of_parquet(plain), path.name) else []
     likely = [each for each in FORMATS.values() if each.begins(data, path.name)]
     # Any table of times may be the user's own; others are known by more than that.
     return [each for each in likely if each.name != OWN_TABLE] or likely

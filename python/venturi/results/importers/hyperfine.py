@@ -83,9 +83,13 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
         if not is_number(elapsed_s) or elapsed_s <= 0:
             yield Refusal(place + 1, f"{field}.times", str(elapsed_s)[:100], "not a time above 0")
             continue
+        if isinstance(codes, list) and run >= len(codes):
+            why = "this run has no exit code, so its outcome is unknown"
+            yield Refusal(place + 1, f"{field}.exit_codes", str(elapsed_s)[:100], why)
+            continue
         code = _at(codes, run)
         # hyperfine writes null for a command that a signal ended.
-        failed = code != 0 if isinstance(codes, list) and run < len(codes) else False
+        failed = isinstance(codes, list) and code != 0
         peak = _at(memory, run)
         yield Trial(
             id=imported_id("hyperfine", command, str(chosen), str(times), str(place), str(run)),

@@ -10,8 +10,9 @@ CSV is read here, JSON and Parquet by way of CSV (`table_files.py`).
   A time or size without a unit, and two columns for one field, are errors that ask.
 - A unit after the column's name scales its numbers: seconds for times, bytes for sizes. Without
   one, the unit is that in the column's name, such as `time (ms)` or `input_gb`.
-- `state` reads words such as `ok` and `failed`; `exit_code` is 0 for a success. A failed trial may
-  lack a time; if it has one, that is the sample `time_to_failure_s`.
+- `state` reads words such as `ok` and `failed`; `exit_code` is 0 for a success. If one of them
+  says that the trial failed, it did. A failed trial may lack a time; if it has one, that is the
+  sample `time_to_failure_s`.
 - `started_at` is an ISO 8601 date and time. Without a time zone it is kept as a warning.
 - The delimiter is the comma, semicolon, tab or bar that makes a header with these columns.
 - Without commas as delimiters, `1.234,5` is a number with a decimal comma; if a table has such
@@ -65,7 +66,7 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.vocabulary import word_of
-from venturi.results.importers.table_files import as_csv
+from venturi.results.importers.table_files import as_csv, header_of_parquet
 
 FORMAT = Format(
     "table",
@@ -77,6 +78,8 @@ FORMAT = Format(
     r"\s*[\[{](?s:.{0,20000}?)\"(?:(?:median|mean|avg|average|real|wall|total|exec|execution|run)"
     r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])[^\"\n]{0,30}\"\s*:\s*[\d.]",
 )
+
+__all__ = ["FIELDS", "FORMAT", "header_of_parquet", "read"]
 
 FIELDS = (
     "elapsed_s",
@@ -179,7 +182,9 @@ def read(
     found = named_rows(file, source, check, delimiter=delimiter, limits=TableLimits())
     if comma:
         found = (_with_points(row) for row in found)
-    yield from of_rows(found, lambda row: [_trial(row, mapping, source)], source)
+    yield from of_rows(
+        found, lambda row: [*_contradiction(row, mapping), _trial(row, mapping, source)], source
+    )
 
 
 _Mapping = dict[str, tuple[str, float]]
@@ -212,6 +217,8 @@ _ALSO = {
     "repetition": ("run", "iteration", "rep"),
 }
 """Further words for fields in tables."""
+_SIZES = frozenset({"size", "volume", "data", "dataset", "dataset size", "input volume"})
+"""Words for `input_bytes` if a unit follows."""
 
 
 def _guessed(
@@ -252,6 +259,8 @@ def _field(column: str) -> str | None:
             own = field in recorded or words == field.replace("_", " ")
             if own or words in _ALSO.get(field, ()):
                 return field
+        if name != column and words in _SIZES and unit and _unit(unit[1]) in _BYTES:
+            return "input_bytes"
     return None
 
 
@@ -362,26 +371,53 @@ def _whole(row: TableRow, mapping: _Mapping, name: str) -> int | None:
     if name not in mapping or not row.fields[mapping[name][0]]:
         return None
     column, factor = mapping[name]
-    if name in {"nodes", "repetition"}:
-        return whole(row, column, most=10_000 if name == "nodes" else 1 << 31)
+    if name == "nodes":
+        return whole(row, column, least=1, most=10_000)
+    if name == "repetition":
+        return whole(row, column, most=1 << 31)
     return round(number(row, column, least=0, most=float(1 << 53) / factor) * factor)
 
 
 def _failure(row: TableRow, mapping: _Mapping) -> Failure | None:
-    """Return how the trial failed, None for a success; UnreadableError if neither is clear."""
-    if "exit_code" in mapping:
-        code = whole(row, mapping["exit_code"][0], least=-(1 << 31))
-        if code != 0:
-            return Failure("workload", FAILED, f"exit code {code}")
+    """Return how the trial failed, None for a success; UnreadableError if neither is clear.
+
+    If the state and the exit code contradict each other, it failed, and the message says so.
+    """
+    code, state = _exit_code(row, mapping), _state(row, mapping)
+    written = "" if state is None else row.fields[mapping["state"][0]]
+    if code:
+        although = f", although the table says {written}" if state is True else ""
+        return Failure("workload", FAILED, f"exit code {code}{although}")
+    if state is False:
+        although = "" if code is None else ", although the exit code is 0"
+        return Failure("workload", FAILED, f"the table says {written}{although}")
+    return None
+
+
+def _exit_code(row: TableRow, mapping: _Mapping) -> int | None:
+    if "exit_code" not in mapping:
+        return None
+    return whole(row, mapping["exit_code"][0], least=-(1 << 31))
+
+
+def _state(row: TableRow, mapping: _Mapping) -> bool | None:
+    """Whether the state is a success; None without a state."""
     if "state" not in mapping:
         return None
     column = mapping["state"][0]
-    written = text(row, column)
-    if written.casefold() in _SUCCEEDED:
-        return None
-    if written.casefold() not in _FAILED:
+    written = text(row, column).casefold()
+    if written not in _SUCCEEDED | _FAILED:
         raise UnreadableError(row.refuse(column, "neither a success nor a failure"))
-    return Failure("workload", FAILED, f"the table says {written}")
+    return written in _SUCCEEDED
+
+
+def _contradiction(row: TableRow, mapping: _Mapping) -> Iterator[Spelling]:
+    """The state that the exit code contradicts, as it is taken."""
+    code, state = _exit_code(row, mapping), _state(row, mapping)
+    if code is not None and state is not None and (code == 0) != state:
+        column = mapping["state"][0]
+        said = f"failed: it contradicts the exit code {code}"
+        yield Spelling(row.line, column, row.fields[column], said)
 
 
 def _started_at(

@@ -5,6 +5,7 @@ Decisions:
 - JSON: a list of objects, one object per line or one after another, or an object with one list of
   objects; its other values that aren't lists or objects become columns of each row.
 - An object in a row becomes columns called `outer.inner`. Lists are left out.
+- A row with a key that occurs twice, and text after an object that isn't JSON, are refused.
 - A missing value is an empty cell. A time in a column of durations is in seconds.
 """
 
@@ -14,6 +15,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from venturi.record.importing.items import ImportSource
@@ -37,25 +39,68 @@ def as_csv(file: BinaryIO, source: ImportSource) -> tuple[BinaryIO, list[Refusal
         return _csv(_of_parquet(file, source), source), []
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         refused: list[Refusal] = []
-        return _csv(_of_json(file, source, refused), source), refused
+        rows = list(_of_json(file, source, refused))
+        if refused and not rows:
+            raise source.malformed(f"no row is usable: {refused[0].reason}", line=refused[0].line)
+        return _csv(rows, source), refused
     return file, []
 
 
 def _of_json(
     file: BinaryIO, source: ImportSource, refused: list[Refusal]
 ) -> Iterator[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    for document in documents(file, source, _LIMITS):
+    found: list[tuple[int, Mapping[str, Any]]] = []
+    for document in documents(file, source, _LIMITS, _pairs):
         if document.problem:
             refused.append(Refusal(document.line, "", document.text[:100], document.problem))
         else:
-            found.append(document.value)
+            found.append((document.line, document.value))
+        if document.after:
+            line = document.line + document.text.count("\n")
+            refused.append(Refusal(line, "", document.after[:100], "text that isn't JSON"))
     if len(found) == 1:
-        lists = [value for value in found[0].values() if _is_list_of_rows(value)]
-        if len(lists) == 1:
-            above = {k: v for k, v in found[0].items() if not isinstance(v, dict | list)}
-            return ({**above, **row} for row in lists[0])
-    return iter(found)
+        line, only = found[0]
+        named = {name: value for name, value in only.items() if _is_list_of_rows(value)}
+        lists = list(named.values())
+        if len(lists) > 1:
+            shown = ", ".join(map(_line, named))[:200]
+            raise source.malformed(f"several lists of rows: {shown}; keep one of them", line=line)
+        if lists and not _twice(only, with_lists=False):
+            above = {k: v for k, v in only.items() if not isinstance(v, dict | list)}
+            found = [(line, row if _twice(row) else {**above, **row}) for row in lists[0]]
+    for line, row in found:
+        if (key := _twice(row)) is not None:
+            refused.append(Refusal(line, key[:100], key[:100], "the key occurs twice"))
+        else:
+            yield row
+
+
+class _Ambiguous(dict[str, Any]):
+    """An object with a key that occurs twice."""
+
+    key = ""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    ambiguous, seen = _Ambiguous(found), set[str]()
+    for key, _ in pairs:
+        if key in seen:
+            ambiguous.key = key
+        seen.add(key)
+    return ambiguous
+
+
+def _twice(row: Mapping[str, Any], *, with_lists: bool = True, depth: int = 0) -> str | None:
+    """The key that occurs twice in a row or an object in it, or None."""
+    if isinstance(row, _Ambiguous):
+        return row.key
+    for value in row.values() if depth < _DEPTH and with_lists else ():
+        if isinstance(value, dict) and (key := _twice(value, depth=depth + 1)) is not None:
+            return key
+    return None
 
 
 def _is_list_of_rows(value: object) -> bool:
@@ -79,6 +124,25 @@ def _of_parquet(file: BinaryIO, source: ImportSource) -> Iterator[Mapping[str, A
         name: f"{name} (s)" for name, kind in frame.schema.items() if isinstance(kind, pl.Duration)
     }
     return frame.rename(names).iter_rows(named=True)
+
+
+def header_of_parquet(path: Path) -> bytes:
+    """The names of the columns with numbers, texts or durations in a Parquet file, as CSV.
+
+    Empty if it is damaged.
+    """
+    from venturi.record.store.frames import pl
+
+    try:
+        schema = pl.read_parquet_schema(path)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return b""
+    names = [
+        _line(name)
+        for name, kind in schema.items()
+        if kind.is_numeric() or isinstance(kind, pl.Duration | pl.String)
+    ]
+    return ",".join(["", *names]).encode("utf-8", "replace") + b"\n0"
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], source: ImportSource) -> BinaryIO:
