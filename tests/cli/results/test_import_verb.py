@@ -9,6 +9,7 @@ import json
 import sys
 import threading
 import tomllib
+import zipfile
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -367,3 +368,41 @@ def test_ignored_settings_join_groups(venturi: Venturi, tmp_path: Path) -> None:
     assert "cannot tell" in json.loads(stdout)["data"]["verdict"]
     _, stdout, _ = venturi("rank", "--by", "disk", "--ignore", "folder", "--json")
     assert "SSD is fastest" in json.loads(stdout)["data"]["verdict"]
+
+
+@pytest.mark.parametrize("url", ["http://me:secret@127.0.0.1:9/a.csv", "s3://key:secret@bucket/a"])
+def test_a_password_in_a_url_is_refused_and_not_shown(venturi: Venturi, url: str) -> None:
+    status, out, err = venturi("import", url)
+    assert status == 2
+    assert "contains a user name or password" in err
+    assert "secret" not in out + err
+
+
+def test_the_query_of_a_url_is_not_shown(venturi: Venturi) -> None:
+    status, out, err = venturi("import", "http://127.0.0.1:9/a.csv?signature=secret")
+    assert status == 1
+    assert "a.csv?... can't be downloaded" in err
+    assert "secret" not in out + err
+
+
+def test_parquet_files_are_recognized_by_their_columns(venturi: Venturi, tmp_path: Path) -> None:
+    from venturi.record.store.frames import pl
+
+    folder = tmp_path / "results"
+    folder.mkdir()
+    pl.DataFrame({"workload": ["a", "b"], "elapsed_s": [5.0, 6.0]}).write_parquet(
+        folder / "runs.parquet"
+    )
+    pl.DataFrame({"key": [1, 2]}).write_parquet(folder / "data.parquet")
+    assert "2 added" in venturi("import", str(folder / "runs.parquet"))[1]
+    status, out, err = venturi("import", str(folder))
+    assert status == 0
+    assert "skipped 1 file of no known format: data.parquet" in out + err
+    packed = tmp_path / "results.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, path.name)
+    assert "2 already" in venturi("import", str(packed))[1]
+    status, _, err = venturi("import", str(folder / "data.parquet"))
+    assert status == 1
+    assert "without a column that is called like a time" in err

@@ -11,13 +11,14 @@ from click.shell_completion import CompletionItem
 from venturi.cli.options import DURATION, json_option, label_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
 from venturi.cli.results.import_messages import FileOutcome, fields_of
-from venturi.cli.results.import_sources import STDIN, fetched, is_file_url
+from venturi.cli.results.import_sources import STDIN, fetched, is_file_url, refuse_password
 from venturi.cli.results.mapping_file import mapping_text, read_mapping, require_writable
 from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
 from venturi.record.importing.recognise import OWN_TABLE, recognise
+from venturi.record.store.files import replacing
 
 _WORDS = (AUTO, *FORMATS)
 _HELP = """Import engines' logs, archives and other people's results.
@@ -154,6 +155,8 @@ def command(
             raise click.UsageError(f"--column and --mapping belong to the format {OWN_TABLE}")
         format_ = replace(FORMATS[OWN_TABLE], options=columns)
     files, others = _files(sources), [each for each in sources if each == STDIN or is_url(each)]
+    for each in others:
+        refuse_password(each)
     if watch:
         from venturi.cli.results.follow import follow
 
@@ -165,7 +168,8 @@ def command(
         outcomes += found
         status = max(status, ended)
     if mapping is not None and is_new and any(each.imported for each in outcomes):
-        mapping.write_text(mapping_text(columns, outcomes), "utf-8")
+        with replacing(mapping) as file:
+            file.write(mapping_text(columns, outcomes).encode())
         click.echo(f"the columns are in {mapping}: --mapping {mapping} reads them", err=True)
     if as_json:
         print_json([fields_of(each) for each in outcomes])

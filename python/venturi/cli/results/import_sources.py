@@ -23,6 +23,7 @@ _BYTES = 1 << 30
 _CHUNK = 1 << 20
 _TIMEOUT_S = 60
 _LEAST_BYTES_PER_S = 1_000
+_USER = re.compile(r"[A-Za-z][\w+.-]*://[^/?#]*@")
 _NAME = re.compile(r"[^\w.-]")
 _TEXTS = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".report", ".log", ".jhist"}
 _PACKED = {".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zstd", ".lz4"}
@@ -41,6 +42,25 @@ def is_file_url(url: str, *, format_given: bool) -> bool:
     if parts.scheme not in {"http", "https"}:
         return False
     return format_given or Path(parts.path).suffix.lower() in _SUFFIXES
+
+
+def refuse_password(url: str) -> None:
+    """VEN-INGEST-SERVER if `url` has a user name or password, which messages and records show."""
+    place = _USER.match(url)
+    if place is None:
+        return
+    raise UsageError(
+        "VEN-INGEST-SERVER",
+        f"the URL of {url[place.end() :].partition('?')[0]} contains a user name or password, "
+        "which isn't used",
+        hint="download the file with your own tool, such as curl --netrc, and import it",
+    )
+
+
+def _shown(url: str) -> str:
+    """`url` without its query, which may hold a signature."""
+    before, mark, _ = url.partition("?")
+    return f"{before}?..." if mark else url
 
 
 @contextmanager
@@ -76,17 +96,22 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
                 urllib.request.urlopen(source, timeout=_TIMEOUT_S) as answer,  # noqa: S310
                 path.open("wb") as file,
             ):
-                _download(answer, file, source)
+                _download(answer, file, _shown(source))
         except (OSError, HTTPException, ValueError) as error:
             if isinstance(error, HTTPError):
                 error.close()
             raise VenturiError(
                 "VEN-INGEST-SERVER",
-                f"{source} can't be downloaded: {error}",
-                where={"url": source},
+                f"{_shown(source)} can't be downloaded: {_without_query(str(error), source)}",
+                where={"url": _shown(source)},
                 hint="check the URL; or download it with your own tool and import the file",
             ) from error
-        yield path, source
+        yield path, _shown(source)
+
+
+def _without_query(text: str, url: str) -> str:
+    query = url.partition("?")[2]
+    return text.replace(query, "...") if query else text
 
 
 def _download(answer: HTTPResponse, target: IO[bytes], source: str) -> None:
