@@ -55,9 +55,42 @@ def test_quoted_data_has_no_meaning(message: str) -> None:
     [
         ("OSError: [Errno 28] No space left on device: '/data1/t'", "no-space"),
         ('write failed, reason: "No space left on device"', "no-space"),
+        ('Operation failed: "Server is busy", 503, PUT, https://a.dfs/c', "store-throttled-azure"),
     ],
 )
 def test_quotes_around_an_error_hide_no_meaning(message: str, meaning: str) -> None:
+    found = meaning_of(message)
+    assert found is not None
+    assert found.id == meaning
+
+
+@pytest.mark.parametrize(
+    ("message", "meaning"),
+    [
+        (
+            "java.net.ConnectException: Call From h/10.0.0.1 to nn:8020 failed on connection "
+            "exception: java.net.ConnectException: Connection refused",
+            "connection-refused",
+        ),
+        (
+            "requests.exceptions.ConnectionError: HTTPConnectionPool(host='api', port=80): Max "
+            "retries exceeded with url: / (Caused by NewConnectionError: [Errno 111] Connection "
+            "refused)",
+            "connection-refused",
+        ),
+        (
+            "FetchFailed: org.apache.spark.shuffle.FetchFailedException: Failed to connect to "
+            "h2/10.0.0.2:7337",
+            "fetch-refused",
+        ),
+        ("java.io.IOException: Failed to connect to h2/10.0.0.2:7337", "fetch-refused"),
+        (
+            "org.apache.spark.SparkException: Python worker failed to connect back.",
+            "python-worker-start",
+        ),
+    ],
+)
+def test_only_shuffle_connections_are_fetches(message: str, meaning: str) -> None:
     found = meaning_of(message)
     assert found is not None
     assert found.id == meaning

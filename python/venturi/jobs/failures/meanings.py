@@ -14,6 +14,7 @@ _TABLES = (
     "hosts.toml",
     "stores.toml",
     "programs.toml",
+    "services.toml",
     "exits.toml",
 )  # the order in which they are tried
 _MESSAGE_CHARACTERS = 20_000  # of a stack trace; its cause is near its beginning
@@ -25,7 +26,7 @@ _EXIT = (
 # A quoted text is data ("status 'No space left' is not valid"), unless it is a field of an error.
 _QUOTED = re.compile(r"""(?<![\w'"])(?P<mark>['"`]|\\")(?P<text>[^'"`\n]+)(?P=mark)(?!\w)""")
 _ERROR_FIELD = re.compile(
-    r"\b(reason|message|error|exception|cause|code|type|msg|errorcode)\W{0,4}$", re.IGNORECASE
+    r"\b(reason|message|error|exception|cause|code|type|msg|failed)\W{0,4}$", re.IGNORECASE
 )
 
 
