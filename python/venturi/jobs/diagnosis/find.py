@@ -260,7 +260,8 @@ def _slots_known(certain: Collection[str], hit: Hit) -> bool:
 
 def _is_partial(line: Timeline, where: Sequence[FindingScope]) -> bool:
     """Whether a finding rests on stages of which events are missing, or may."""
-    if line.gaps.plans_known and not line.gaps.lacks:
+    lacks_query = (line.gaps.dropped or {}).get("query end")
+    if line.gaps.plans_known and not line.gaps.lacks and not lacks_query:
         return False
     labels = {label_of(key) for key in line.gaps.stages | line.gaps.endless}
     if not line.gaps.slots_known:
