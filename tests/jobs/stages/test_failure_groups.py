@@ -251,9 +251,18 @@ def test_a_failed_fetch_means_what_ended_the_executor(tmp_path: Path) -> None:
     assert found.id == "yarn-physical-memory"
 
 
-def test_failed_fetches_name_the_host_that_they_read_from(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("hosts", "where"),
+    [
+        (("h2", "h2", "h2"), "all reading from h2"),
+        (("h2", "h9", "h2"), "all reading from h2 (2) and h9 (1)"),
+    ],
+)
+def test_failed_fetches_name_the_hosts_that_they_read_from(
+    hosts: tuple[str, ...], where: str, tmp_path: Path
+) -> None:
     log = two_hosts()
-    for index, host in enumerate(("h2", "h2", "h2")):
+    for index, host in enumerate(hosts):
         end = {
             "Reason": "FetchFailed",
             "Block Manager Address": {"Executor ID": "2", "Host": host, "Port": 7337},
@@ -261,5 +270,5 @@ def test_failed_fetches_name_the_host_that_they_read_from(tmp_path: Path) -> Non
         }
         log.task(1, 40, 60, executor="1", index=index, end=end)
     (found,) = wasted(log, tmp_path)
-    assert found.where == "all reading from h2, all on h1, all in stage 1"
+    assert found.where == f"{where}, all on h1, all in stage 1"
     assert found.said == "FetchFailed: Failed to connect to h2"

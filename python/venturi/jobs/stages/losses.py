@@ -152,7 +152,9 @@ def _read_from(said: Sequence[str | None]) -> str | None:
     named = [f"{host} ({n:,})" for host, n in hosts.most_common(_SHOWN_HOSTS)]
     if (others := len(hosts) - len(named)) > 0:
         named.append(f"{others:,} more hosts" if others > 1 else "1 more host")
-    return f"{hosts.total():,} of {len(said):,} reading from {' and '.join(named)}"
+    every = hosts.total() == len(said)
+    count = "all" if every else f"{hosts.total():,} of {len(said):,}"
+    return f"{count} reading from {' and '.join(named)}"
 
 
 def _one_of(tasks: Tasks, places: npt.NDArray[np.intp], name: str, text: str) -> str | None:
