@@ -12,6 +12,7 @@ from venturi.jobs.logs.spark_ends import most_failures
 from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.causes import NOT_IN_LOG
+from venturi.jobs.stages.elapsed import IDLE
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 from venturi.terminal.job_screen import headline
@@ -199,7 +200,7 @@ def test_without_the_start_of_an_executor_no_slots_are_idle(tmp_path: Path) -> N
 
 
 def test_an_executor_without_a_start_has_the_cores_of_the_others(tmp_path: Path) -> None:
-    """Its time is known from its first task on."""
+    """Whether it was idle before its first task is unknown."""
     log = SparkLog()
     log.executor("1", 1, 0)
     log.executor("2", 1, 0)
@@ -212,9 +213,20 @@ def test_an_executor_without_a_start_has_the_cores_of_the_others(tmp_path: Path)
     account = log.account(tmp_path)
     assert account.reading.dropped["executor start"] == 1
     shares = analyse(account).verdict.shares
-    assert shares == pytest.approx({"cpu": 0.9, NOT_IN_LOG: 0.1})
+    assert shares == pytest.approx({"cpu": 0.95, NOT_IN_LOG: 0.05})
     sentence = diagnose(timeline(account), analyse(account)).sentence
-    assert sentence.startswith("CPU-bound: tasks compute for at least 90% of 1 min 40 s")
+    assert sentence.startswith("CPU-bound: tasks compute for at least 95% of 1 min 40 s")
+
+
+def test_executors_without_a_start_have_the_cores_of_the_setting(tmp_path: Path) -> None:
+    log = SparkLog(**{"spark.executor.cores": "2", "spark.master": "yarn"})
+    log.executor("1", 2, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 1)
+    log.task(0, 0, 100, executor="1", index=0)
+    log.end(100)
+    log.lines = [each for each in log.lines if b"ExecutorAdded" not in each]
+    assert analyse(log.account(tmp_path)).verdict.shares == pytest.approx({"cpu": 0.5, IDLE: 0.5})
 
 
 def test_a_job_that_the_end_of_the_context_cut_lacks_no_event(tmp_path: Path) -> None:

@@ -70,12 +70,12 @@ def elapsed_parts(
     counts. Executors without a start have implied slots.
     """
     jobs = _OpenWork(account, gaps, tasks.origin_ms, elapsed_s)
-    known_s = 0.0
+    exact_s = 0.0
     if not gaps.slots_known:
-        there, known_s = implied_offer(account, tasks.origin_ms) or (None, np.inf)
+        there, exact_s = implied_offer(account, tasks.origin_ms) or (None, np.inf)
     edges = np.concatenate(
         [
-            [0.0, elapsed_s, known_s],
+            [0.0, elapsed_s, exact_s],
             jobs.moments,
             [] if there is None else there.from_s,
             [moment for span in spans for moment in (span.from_s, span.to_s)],
@@ -92,8 +92,10 @@ def elapsed_parts(
             slots[here] += max(work.at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
-    known = pieces.edges[:-1] >= known_s
-    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active, known)
+    exact = pieces.edges[:-1] >= exact_s
+    bounded = gaps.slots_known or there is not None
+    whole_s = np.maximum(slots * pieces.length_s, used_s)
+    filled = _SlotUse(whole_s, used_s, active, exact, bounded)
     parts: dict[str, float] = {}
     of_stages, shares = {}, {}
     unsure = np.zeros(len(pieces.length_s), bool)
@@ -118,13 +120,15 @@ def elapsed_parts(
 class _SlotUse:
     """For each piece the slot-seconds that there are, those used, and its active stages.
 
-    They are not `known` while the log may lack executors.
+    If the log lacks starts of executors, these are upper bounds except where they are `exact`.
+    They are not `bounded` if nothing shows how many they were.
     """
 
     whole_s: Floats
     used_s: Floats
     active: Floats
-    known: Truths
+    exact: Truths
+    bounded: bool
 
 
 def _divided(
@@ -135,16 +139,17 @@ def _divided(
     Slots that no task held were idle. Where it is `unsure`, events of tasks are missing.
     """
     length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
-    used_s, active, known = filled.used_s[here], filled.active[here], filled.known[here]
+    used_s, active, exact = filled.used_s[here], filled.active[here], filled.exact[here]
     there = whole_s > 0
-    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there & known)
+    known = there & filled.bounded
+    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=known)
     within_s = work.within(pieces, here)
     own_s, own_pieces_s = per_slot_s @ within_s, per_slot_s * within_s.sum(axis=1)
     found = dict(zip(work.names, own_s.tolist(), strict=True))
     # Active stages share idle slots equally.
-    idle_s = np.where(there | ~known, length_s - used_s * per_slot_s, 0.0)
-    unsure = unsure | ~known
-    empty_s = np.where(there | ~known, 0.0, length_s)
+    idle_s = np.where(there | ~exact, length_s - used_s * per_slot_s, 0.0)
+    unsure = unsure | ~exact
+    empty_s = np.where(there | ~exact, 0.0, length_s)
     shared = found | {NO_EXECUTOR: float((empty_s / active).sum())}
     shared[IDLE] = float((idle_s / active)[~unsure].sum())
     shared[NOT_IN_LOG] = float((idle_s / active)[unsure].sum())

@@ -7,6 +7,7 @@ left to launch, or tasks waiting nevertheless.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ OUTCOMES = {
     "killed": "attempts that were killed",
     "unfinished": "attempts without an end",
 }
+_LOCAL = re.compile(r"local(\[|$)")  # there, the setting has no effect
 NO_STAGE = "no stage was active"
 NO_TASK = "no task was left to launch"
 WAITED = "tasks waited, and slots were free"
@@ -83,27 +85,33 @@ def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
 
 
 def implied_offer(account: JobAccount, origin_ms: float) -> tuple[SlotOffer, float] | None:
-    """The slots of executors that in part lack a start, and from when they are known.
+    """The most slots that executors can have offered if some lack a start, and from when they are
+    exact.
 
-    An executor without a start has the cores of all others, and was added before its first task.
-    None if executors differ in cores, or lack a removal.
+    An executor without a start has the cores of all others, or else those of the setting. It was
+    added between the start of the application and its first task. None if executors differ in
+    cores, or lack a removal.
     """
     columns = ("executor_id", "cores", "added_ms", "removed_ms")
     executors = account.executors.select(columns).rows()
     cores = {each[1] for each in executors} - {None}
+    chosen = account.configuration.get("spark.executor.cores", "")
+    master = account.configuration.get("spark.master", "local")
+    if chosen.isdecimal() and not _LOCAL.match(master):
+        cores.add(int(chosen))
     if account.reading.dropped.get("executor removal") or len(cores) != 1:
         return None
-    first_ms: dict[str | None, int] = {}
-    for executor, launched_ms in account.tasks.select("executor_id", "launched_ms").rows():
-        if launched_ms is not None:
-            first_ms[executor] = min(launched_ms, first_ms.get(executor, launched_ms))
-    n_cores, known_s = cores.pop(), 0.0
+    launches = account.tasks.select("executor_id", "launched_ms").drop_nulls().rows()
+    first_ms: dict[str, int] = {}
+    for executor, launched_ms in launches:
+        first_ms[executor] = min(launched_ms, first_ms.get(executor, launched_ms))
+    n_cores, exact_s = cores.pop(), 0.0
     rows = [each[1:] for each in executors if each[1] is not None]
-    implied = {executor: removed for executor, own, _, removed in executors if own is None}
+    removed = {executor: removed_ms for executor, _, _, removed_ms in executors}
     for executor in first_ms.keys() - {each[0] for each in executors if each[1] is not None}:
-        rows.append((n_cores, first_ms[executor], implied.get(str(executor))))
-        known_s = max(known_s, (first_ms[executor] - origin_ms) / 1e3)
-    return _offer(rows, task_cpus(account), origin_ms), known_s
+        rows.append((n_cores, None, removed.get(executor)))
+        exact_s = max(exact_s, (first_ms[executor] - origin_ms) / 1e3)
+    return (_offer(rows, task_cpus(account), origin_ms), exact_s) if rows else None
 
 
 def _offer(
