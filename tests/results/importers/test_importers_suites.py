@@ -192,7 +192,9 @@ def test_pkb_samples_in_a_list_are_read_like_lines() -> None:
     assert {each.id for each in trials(read("pkb", listed))} == {
         each.id for each in trials(read("pkb", b"\n".join(sound) + b"\n"))
     }
-    assert FORMATS["pkb"].begins(listed, "samples.json")
+    pretty = json.dumps([json.loads(line) for line in sound], indent=2).encode()
+    for each in (listed, pretty):
+        assert FORMATS["pkb"].begins(each, "samples.json")
 
 
 def test_hibench_equal_lines_are_one_trial() -> None:

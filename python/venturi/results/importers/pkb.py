@@ -67,7 +67,10 @@ from venturi.results.importers.pkb_probes import probe_of
 FORMAT = Format(
     "pkb",
     "PerfKitBenchmarker: NDJSON samples",
-    pattern=r'\s*\[?\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)',
+    pattern=(
+        r'\s*(?:\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)'
+        r'|\[\s*\{(?s:(?=.{0,8000}?"metric"\s*:)(?=.{0,8000}?"run_uri"\s*:)))'
+    ),
     has_run_ids=True,
 )
 
