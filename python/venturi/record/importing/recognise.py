@@ -25,7 +25,10 @@ OWN_TABLE = "table"
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
 # Files that aren't imported as they are: a pattern, what they are, and what to do.
-_IPERF = rb"(?:Connecting to host|Client connecting to|Accepted connection from) "
+_IPERF = (
+    rb"(?:Connecting to host |Client connecting to |Accepted connection from "
+    rb"|\d{14},[\d.:a-f]+,\d+,[\d.:a-f]+,\d+,-?\d+,)"
+)
 _PARQUET = b"PAR1"
 _OTHER_FILES = (
     (
@@ -37,6 +40,16 @@ _OTHER_FILES = (
         rb"Linux \S+ \([^)\n]*\)[^\n]*\(\d+ CPU\)|# hostname;interval;timestamp;|procs -+memory-",
         "is a report of sar, mpstat, sadf -d or vmstat, which isn't read",
         "use JSON: sadf -j FILE, mpstat -o JSON, iostat -o JSON",
+    ),
+    (
+        rb"\d+\+\d+ records in\s",
+        "is the text of dd, which isn't read",
+        "measure the disk with venturi probe disk, or with fio --output-format=json",
+    ),
+    (
+        rb"sysbench \d",
+        "is the text of sysbench, which isn't read",
+        "measure disks with venturi probe disk or fio; put times into a CSV file (time_s)",
     ),
     (
         rb"(?:[^\n]*\n){0,9}?" + _IPERF,
