@@ -37,6 +37,9 @@ def take(repository: TrialRepository, tmp_path: Path) -> Take:
         ("name;duration (min);disk\nsort;1,5;SSD\n", 90),
         ("bench\tSeconds\tdisk\nsort\t90\tSSD\n", 90),
         ('"test name","run time [h]","disk"\n"sort","0.025","SSD"\n', 90),
+        ("workload,time (\N{GREEK SMALL LETTER MU}s),disk\nsort,90000000,SSD\n", 90),
+        ("workload,Duration [sec.],disk\nsort,90,SSD\n", 90),
+        ("workload,wall clock (s),disk\nsort,90,SSD\n", 90),
     ],
 )
 def test_names_and_units_of_columns_are_understood(take: Take, text: str, elapsed_s: float) -> None:

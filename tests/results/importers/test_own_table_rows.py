@@ -60,3 +60,10 @@ def test_a_size_with_a_unit_is_the_input() -> None:
 def test_json_without_usable_rows_says_why(text: str, why: str) -> None:
     with pytest.raises(VenturiError, match=why):
         read(text)
+
+
+def test_two_columns_for_the_time_are_asked_for() -> None:
+    with pytest.raises(VenturiError, match="'seconds' and 'Seconds' may all be the time"):
+        read("workload,seconds,Seconds\na,5,500\n")
+    (trial,) = trials(read("workload,elapsed_s,time_s\na,5,500\n"))
+    assert trial.elapsed_s == 5

@@ -72,11 +72,13 @@ FORMAT = Format(
     "table",
     "your own table: CSV, JSON or Parquet; see --column",
     pattern=r"(?i)(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
-    r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])"
+    r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)"
+    r"(?![a-z])"
     r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d"
     "|(?:\ufeff)?"
     r"\s*[\[{](?s:.{0,20000}?)\"(?:(?:median|mean|avg|average|real|wall|total|exec|execution|run)"
-    r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs)(?![a-z])[^\"\n]{0,30}\"\s*:\s*[\d.]",
+    r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)(?![a-z])"
+    r"[^\"\n]{0,30}\"\s*:\s*[\d.]",
 )
 
 __all__ = ["FIELDS", "FORMAT", "header_of_parquet", "read"]
@@ -107,7 +109,7 @@ _ALIASES: Mapping[str, str] = {
     name: unit
     for unit, names in {
         "ns": "nsec nanoseconds",
-        "us": "µs usec microseconds",
+        "us": "µs μs usec microseconds",
         "ms": "msec millis milliseconds",
         "s": "sec secs second seconds",
         "min": "m mins minute minutes",
@@ -117,7 +119,7 @@ _ALIASES: Mapping[str, str] = {
     }.items()
     for name in names.split()
 } | {unit.lower(): unit for unit in _BYTES}
-_UNIT_IN_NAME = re.compile(r"(?:.*[\s_(\[])?([A-Za-zµ]+)[)\]]?")
+_UNIT_IN_NAME = re.compile(r"(?:.*[\s_(\[])?([A-Za-zµμ]+)\.?[)\]]?")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?![\w.,])")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _LOOKED_AT = 64 << 10
@@ -143,7 +145,7 @@ def read(
     named = _mapping(columns, source)
     guessed = {
         name: each
-        for name, each in _guessed(lines[: STRAY + 1], named).items()
+        for name, each in _guessed(lines[: STRAY + 1], named, source).items()
         if name not in named and each not in named.values()
     }
     given = guessed | named
@@ -209,7 +211,10 @@ def _mapping(columns: Sequence[str], source: ImportSource) -> dict[str, tuple[st
 
 _ALSO = {
     "workload": ("name", "test", "test name", "benchmark name", "query", "case"),
-    "elapsed_s": ("real time", "wall time", "run time", "elapsed time", "execution time", "secs"),
+    "elapsed_s": (
+        *("real time", "wall time", "run time", "elapsed time", "execution time", "secs"),
+        *("wall clock", "wall clock time", "wallclock"),
+    ),
     "started_at": ("timestamp", "start time", "datetime"),
     "nodes": ("hosts",),
     "exit_code": ("exit", "exitcode", "exit status", "return code", "returncode", "rc"),
@@ -222,10 +227,10 @@ _SIZES = frozenset({"size", "volume", "data", "dataset", "dataset size", "input 
 
 
 def _guessed(
-    lines: Sequence[str], named: Mapping[str, tuple[str, float | None]]
+    lines: Sequence[str], named: Mapping[str, tuple[str, float | None]], source: ImportSource
 ) -> dict[str, tuple[str, float | None]]:
     """The column of each field by its name, from the first of `lines` with a column of the time, by
-    its name or because it is `named`.
+    its name or because it is `named`. VEN-IMPORT-FORMAT if several may be the time.
     """
     time = named.get("elapsed_s", ("", None))[0]
     for line in lines:
@@ -236,6 +241,13 @@ def _guessed(
             name = _field(column)
             if name is not None and name not in found and header.count(column) == 1:
                 found[name] = (column, None)
+        times = [column for column in header if _field(column) == "elapsed_s"]
+        if not time and len(times) > 1 and "elapsed_s" not in times:
+            raise source.malformed(
+                f"{' and '.join(map(repr, times[:3]))} may all be the time: add --column "
+                "elapsed_s=COLUMN",
+                line=1,
+            )
         if "elapsed_s" in found or (time and time in header):
             return found
     return {}
