@@ -13,9 +13,17 @@ from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
-from venturi.record.query.trial_columns import CHOSEN, ORIGIN, WORK, check_settings, trial_columns
+from venturi.record.query.trial_columns import (
+    CHOSEN,
+    ORIGIN,
+    WORK,
+    check_settings,
+    column_for,
+    trial_columns,
+)
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import text_of
+from venturi.record.trial import LABEL
 from venturi.record.vocabulary import explained
 from venturi.results.effects.effect import Effects, Key
 from venturi.results.effects.effect_words import named
@@ -66,6 +74,8 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
         )
     texts = None if question.baseline is None else _values(question.baseline, len(keys))
     found = trial_columns(repository, query)
+    labels = {key: column_for(repository, found, key) for key in keys if key.startswith(LABEL)}
+    found = replace(found, columns={**found.columns, **labels})
     columns = [found.column(key).values for key in keys]
 
     def written(texts: Sequence[str]) -> Key:
