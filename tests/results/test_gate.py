@@ -142,3 +142,11 @@ def test_junit_and_markdown_hold_each_outcome(timed: Timed) -> None:
     text = markdown(found)
     assert "a&lt;b>\\|" in text
     assert all(line.count(" | ") == 4 for line in text.splitlines() if line.startswith("| "))
+
+
+def test_settings_that_are_ignored_may_differ(timed: Timed) -> None:
+    old = timed("sort", BASE_S, configuration={"disk": "SSD"})
+    new = timed("sort", [t * 1.3 for t in BASE_S], configuration={"disk": "HDD"})
+    assert gate(old, new, 1.05).outcome is Slowdown.NO_RESULT
+    found = gate(old, new, 1.05, ignored=("disk",))
+    assert outcomes(found) == {"sort": Slowdown.SLOWER}

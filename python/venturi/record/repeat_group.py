@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
 from venturi.record.access.exclusions import covering
-from venturi.record.query.conditions import COLUMNS, Condition, Op
+from venturi.record.query.conditions import COLUMNS, PREFIX, Condition, Op
 from venturi.record.query.paging import rows, whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
@@ -74,14 +74,36 @@ def _without_ignored(
         for name, each in one.configuration.items()
         if isinstance(each, str) and name not in {*ignored, *COLUMNS}
     ]
-    wanted = _stripped(one, ignored).group_key
-    found = (_stripped(trial, ignored) for trial in whole_trials(repository, *same, *where))
+    wanted = without_settings(one, ignored).group_key
+    found = (without_settings(trial, ignored) for trial in whole_trials(repository, *same, *where))
     return [trial for trial in found if trial.group_key == wanted]
 
 
-def _stripped(trial: Trial, ignored: Collection[str]) -> Trial:
-    kept = {name: each for name, each in trial.configuration.items() if name not in ignored}
-    return replace(trial, configuration=kept)
+def without_settings(trial: Trial, ignored: Collection[str]) -> Trial:
+    """Return `trial` without its settings `ignored`: keys of the configuration and columns."""
+    if not ignored:
+        return trial
+    workload, engine, cluster = trial.workload, trial.engine, trial.cluster
+    if "workload" in ignored:
+        workload = replace(workload, name="any")
+    if "workload_version" in ignored:
+        workload = replace(workload, version="any")
+    if "engine" in ignored:
+        engine = replace(engine, name="any")
+    if {"engine", "engine_version"} & set(ignored):
+        engine = replace(engine, version="any")
+    if {"instance_type", "hosts", "host_names"} & set(ignored):
+        cluster = replace(cluster, hosts=())
+    if "instance_type" in ignored:
+        cluster = replace(cluster, instance_type=None)
+    if "network" in ignored:
+        cluster = replace(cluster, network=None)
+    kept = {
+        name: each
+        for name, each in trial.configuration.items()
+        if not {name, f"{PREFIX}{name}"} & set(ignored)
+    }
+    return replace(trial, workload=workload, engine=engine, cluster=cluster, configuration=kept)
 
 
 def newest_group_of_same_work(repository: TrialRepository, trial: Trial) -> str | None:

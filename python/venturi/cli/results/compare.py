@@ -85,8 +85,9 @@ def command(
     group is slower by more than LIMIT. It is 0 if none is, or if the result is undecided.
 
     With --baseline, trials with equal settings and other labels are compared, for all benchmarks
-    together: the chance of any false alarm stays below 5 %. The exit status is also 3 if a
-    benchmark of the baseline has no result.
+    together: the chance of any false alarm stays below 5 %. With --candidate, both may name values
+    of a setting: --baseline disk=HDD --candidate disk=SSD. The exit status is also 3 if a benchmark
+    of the baseline has no result.
 
     \b
     venturi run terasort --scale small --repeat 7 --label commit=$GIT_SHA
@@ -104,7 +105,7 @@ def command(
             raise click.UsageError(
                 "--baseline needs --fail-if-slower LIMIT, and no groups, --why or --html"
             )
-        options = GateOptions(where=where, limit=limit, metric=metric, **chosen)
+        options = GateOptions(where=where, ignored=ignored, limit=limit, metric=metric, **chosen)
         return run_gate(options, as_json=as_json, fail_if_unsure=fail_if_unsure)
     if not groups or any(chosen.values()):
         raise click.UsageError("name two groups or trials, or a --baseline to compare with")

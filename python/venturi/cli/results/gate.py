@@ -61,11 +61,15 @@ def gate_options(function: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """The conditions of both sides, `where` those of all trials, and the allowed factor `limit`."""
+    """The conditions of both sides, `where` those of all trials, and the allowed factor `limit`.
+
+    Settings that are `ignored` may differ between the trials of a benchmark.
+    """
 
     baseline: Sequence[str]
     candidate: Sequence[str]
     where: Sequence[str]
+    ignored: Sequence[str]
     limit: float
     metric: str
     last: int | None
@@ -74,7 +78,7 @@ class GateOptions:
 
 def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> ExitCode:
     """Print whether the candidate is slower than the baseline; return the exit status."""
-    from venturi.record.query.checks import conditions_for
+    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.results.compare.gate import gate
     from venturi.results.compare.regression import Slowdown
 
@@ -82,13 +86,17 @@ def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> Ex
         common = conditions_for(repository, options.where)
         before = conditions_for(repository, options.baseline)
         old = _trials(repository, (*common, *before))
+        ignored = set(require_keys(repository, options.ignored))
         if options.candidate:
-            new = _trials(repository, (*common, *conditions_for(repository, options.candidate)))
+            after = conditions_for(repository, options.candidate)
+            # The setting that distinguishes the two sides is the one that is compared.
+            ignored |= {each.key for each in before} & {each.key for each in after}
+            new = _trials(repository, (*common, *after))
         else:
             new = _latest_others(repository, common, before)
     ids = {trial.id for trial in old}
     new = [trial for trial in new if trial.id not in ids]
-    found = gate(old, new, options.limit, options.metric, last=options.last)
+    found = gate(old, new, options.limit, options.metric, last=options.last, ignored=ignored)
     if as_json:
         print_json(_data(found))
     else:

@@ -9,13 +9,14 @@ in all of them stays below `ALPHA`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, variance
 
 from venturi.core.errors import UsageError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p
+from venturi.record.repeat_group import without_settings
 from venturi.record.trial import Trial
 from venturi.results.compare.names import name_groups, settings_of
 from venturi.results.compare.regression import (
@@ -124,14 +125,19 @@ def gate(
     metric: str = "elapsed_s",
     *,
     last: int | None = None,
+    ignored: Collection[str] = (),
 ) -> Gate:
     """Compare `candidate` with `baseline`, benchmark by benchmark; both newest first.
 
     `limit` is the allowed factor, such as 1.05. With `last`, only the latest `last` counted trials
-    of each benchmark's baseline are used. VEN-COMPARE-GROUPS for a metric that is neither a time
-    nor a rate, and without any benchmark.
+    of each benchmark's baseline are used. Trials that differ only in settings that are `ignored`
+    are of one benchmark. VEN-COMPARE-GROUPS for a metric that is neither a time nor a rate, and
+    without any benchmark.
     """
-    before, after = _by_group(baseline), _by_group(candidate)
+    before, after = (
+        _by_group(without_settings(trial, ignored) for trial in side)
+        for side in (baseline, candidate)
+    )
     if not before:
         raise UsageError(
             "VEN-COMPARE-GROUPS",
