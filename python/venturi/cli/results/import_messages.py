@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 _SHOWN = 10
+_PLURALS = {"columns", "numbers"}  # fields of spellings
 _SKIPPED_SHOWN = 3
 _NOT_IMPORTED = {
     ArrivalKind.OLDER: "the stored log of this application has more",
@@ -126,7 +127,8 @@ def say_imported(
     # Text from a file is shown with !r: it may contain control characters for the terminal.
     for variant in imported.spellings[:_SHOWN]:
         answer(
-            f"  {variant.field} {variant.written!r} was read as {variant.taken_as!r}"
+            f"  {variant.field} {variant.written!r} "
+            f"{'were' if variant.field in _PLURALS else 'was'} read as {variant.taken_as!r}"
             + (f" {variant.count:,} times" if variant.count > 1 else "")
         )
     _say_refused(imported)

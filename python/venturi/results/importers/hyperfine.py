@@ -1,7 +1,8 @@
 """hyperfine: the JSON of `--export-json`; each timed run of a command is a trial.
 
 - The command is the workload. Its parameters (`--parameter-scan`, `--parameter-list`) are the
-  configuration, so `venturi compare` and `venturi effect` find them.
+  configuration. In the command, each is replaced by its name in braces, as the user wrote it, so
+  that the runs with all values are of one workload.
 - hyperfine's warm-up runs aren't in the file.
 - A run with an exit code other than 0 is a failed trial. Where no codes are kept, all succeeded:
   hyperfine stops at the first failure without `--ignore-failure`.
@@ -10,7 +11,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
 from venturi.record.importing.formats import Format
@@ -71,8 +74,8 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
     times = result.get("times")
     if not isinstance(times, list) or not 0 < len(times) <= _RUNS_MOST:
         raise UnusableError(f"{field}.times", "", "no list of times")
-    command = result["command"]
     chosen = _parameters(result)
+    command = template(result["command"], chosen)
     if len(command) > _NAME_CHARACTERS:
         chosen["command"] = command
     codes, memory = (result.get(key) for key in ("exit_codes", "memory_usage_byte"))
@@ -92,7 +95,9 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
         failed = isinstance(codes, list) and code != 0
         peak = _at(memory, run)
         yield Trial(
-            id=imported_id("hyperfine", command, str(chosen), str(times), str(place), str(run)),
+            id=imported_id(
+                "hyperfine", result["command"], str(chosen), str(times), str(place), str(run)
+            ),
             workload=Workload(command[:_NAME_CHARACTERS].strip() or "(empty)", "hyperfine"),
             engine=Engine("unknown", "unknown"),
             cluster=Cluster(()),
@@ -110,6 +115,21 @@ def _trials(result: Any, place: int, source: ImportSource) -> Iterator[ImportedI
             ),
             failure=Failure("workload", FAILED, _exit(code)) if failed else None,
         )
+
+
+def template(command: str, parameters: Mapping[str, Scalar]) -> str:
+    """Return `command` with the names of `parameters` in place of their values: `sort -j {n}`."""
+    for name, value in parameters.items():
+        if value not in {None, ""}:
+            # A function, because a name may have backslashes.
+            command = re.sub(
+                rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", partial(_braced, name), command
+            )
+    return command
+
+
+def _braced(name: str, found: re.Match[str]) -> str:
+    return f"{{{name}}}"
 
 
 def _exit(code: object) -> str:

@@ -10,10 +10,17 @@ CSV is read here, JSON and Parquet by way of CSV (`table_files.py`).
   A time or size without a unit, and two columns for one field, are errors that ask.
 - A unit after the column's name scales its numbers: seconds for times, bytes for sizes. Without
   one, the unit is that in the column's name, such as `time (ms)` or `input_gb`.
+- A column of units, such as `unit` or `time_unit`, gives each row's unit if the name has none.
+- Columns of revisions, builds and notes, such as `commit` or `comment`, are labels: they aren't
+  settings.
+- A row may have a median or mean of several runs, with a minimum, a maximum or a standard
+  deviation: its time is the median, else the mean. Its other statistics are left out. CSV of
+  hyperfine and pytest-benchmark is such a table, in seconds.
 - `state` reads words such as `ok` and `failed`; `exit_code` is 0 for a success. If one of them
   says that the trial failed, it did. A failed trial may lack a time; if it has one, that is the
   sample `time_to_failure_s`.
-- `started_at` is an ISO 8601 date and time. Without a time zone it is kept as a warning.
+- `started_at` is an ISO 8601 date and time. In another form, or without a time zone, it is kept as
+  a warning.
 - The delimiter is the comma, semicolon, tab or bar that makes a header with these columns.
 - Without commas as delimiters, `1.234,5` is a number with a decimal comma; if a table has such
   numbers, `1.234` is 1,234.
@@ -26,7 +33,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import BinaryIO
 
@@ -35,6 +42,7 @@ from venturi.record.importing.items import (
     CLOCK,
     FAILED,
     SOFTWARE,
+    UNSTATED,
     ImportedItem,
     ImportSource,
     Spelling,
@@ -55,6 +63,7 @@ from venturi.record.importing.tables import (
 )
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
+    LABEL,
     Cluster,
     Engine,
     Failure,
@@ -66,15 +75,25 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.vocabulary import word_of
+from venturi.results.importers.column_guesses import (
+    label_of,
+    parameter_of,
+    statistics_of,
+    words,
+)
+from venturi.results.importers.hyperfine import template
 from venturi.results.importers.table_files import as_csv, header_of_parquet
 
 FORMAT = Format(
     "table",
     "your own table: CSV, JSON or Parquet; see --column",
-    pattern=r"(?i)(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
+    pattern=r"(?i)(?:\xef\xbb\xbf)?(?:sep=[^\n]*\n)?"
+    r"(?:(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
     r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)"
     r"(?![a-z])"
     r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d"
+    r"|(?=[^\n]*(?<![a-z])(?:median|mean|avg|average)(?![a-z]))"
+    r"[^\n]*[,;\t|][^\n]*(?<![a-z])(?:min|max|std|stdev|stddev|sd)(?![a-z])[^\n]*\n[^\n]*\d)"
     "|(?:\ufeff)?"
     r"\s*[\[{](?s:.{0,20000}?)\"(?:(?:median|mean|avg|average|real|wall|total|exec|execution|run)"
     r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)(?![a-z])"
@@ -123,6 +142,7 @@ _UNIT_IN_NAME = re.compile(r"(?:.*[\s_(\[])?([A-Za-zµμ]+)\.?[)\]]?")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?![\w.,])")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _LOOKED_AT = 64 << 10
+_LABEL_CHARACTERS = 200
 _DELIMITERS = ",;\t|"
 _SUCCEEDED = frozenset(
     {"ok", "success", "successful", "succeeded", "passed", "pass", "done", "completed", "finished"}
@@ -143,22 +163,18 @@ def read(
     lines = file.read(_LOOKED_AT).decode("utf-8-sig", "replace").splitlines()[: STRAY + 1 + 100]
     file.seek(0)
     named = _mapping(columns, source)
-    guessed = {
-        name: each
-        for name, each in _guessed(lines[: STRAY + 1], named, source).items()
-        if name not in named and each not in named.values()
-    }
+    header, guessed = _guessed(lines[: STRAY + 1], named, source)
     given = guessed | named
     delimiter = _delimiter(lines[: STRAY + 1], [column for column, _ in given.values()])
     comma = delimiter != "," and _DECIMAL_COMMA.search("\n".join(lines).replace(delimiter, " "))
 
     def check(header: list[str]) -> None:
         shown = ", ".join(header)[:1000]
-        if "elapsed_s" not in mapping:
+        if "elapsed_s" not in given:
             raise source.malformed(
                 f"--column elapsed_s=COLUMN must say which column has the time: {shown}", line=1
             )
-        for name, (column, _) in mapping.items():
+        for name, (column, _) in given.items():
             if column not in header:
                 raise source.malformed(_why_no_column(name, column, header, shown), line=1)
             if header.count(column) > 1:
@@ -168,34 +184,79 @@ def read(
             for place, each in enumerate(header)
         ]
 
-    mapping: _Mapping = {}
-    for name, (column, factor) in given.items():
-        unit = _unit_in_name(name, column, source) if factor is None else ""
-        if name in guessed:
-            if name in _UNITS and not unit:
-                raise source.malformed(_no_unit(name, column), line=1)
-            if column != name:
-                yield Spelling(1, "column", column, name)
-        mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, 1.0)
-        if unit and unit not in {"s", "B"}:
-            yield Spelling(1, name, column, unit)
+    layout, said = _layout(header, guessed, named, source)
+    yield from said
     if comma:
         yield Spelling(1, "numbers", comma[0], _with_point(comma[0]))
     found = named_rows(file, source, check, delimiter=delimiter, limits=TableLimits())
     if comma:
         found = (_with_points(row) for row in found)
     yield from of_rows(
-        found, lambda row: [*_contradiction(row, mapping), _trial(row, mapping, source)], source
+        found,
+        lambda row: [*_contradiction(row, layout.mapping), _trial(row, layout, source)],
+        source,
     )
 
 
 _Mapping = dict[str, tuple[str, float]]
 """Field -> its column and the factor of its unit."""
+_Named = dict[str, tuple[str, float | None]]
+"""Field -> its column, and the factor of its unit if that is known already."""
 
 
-def _mapping(columns: Sequence[str], source: ImportSource) -> dict[str, tuple[str, float | None]]:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The columns of a table: those of fields, `unit` with the unit of each row's time, `middle`
+    with a median or mean of several runs, and those that are `left_out`.
+    """
+
+    mapping: _Mapping
+    unit: str | None
+    middle: str | None
+    left_out: frozenset[str]
+
+
+def _layout(
+    header: Sequence[str], guessed: _Named, named: _Named, source: ImportSource
+) -> tuple[_Layout, list[Spelling]]:
+    """Return the layout of a table with `header`, and its guesses."""
+    mapping: _Mapping = {}
+    said: list[Spelling] = []
+    found = statistics_of(header, map(_bare, header))
+    taken = {column for column, _ in (guessed | named).values()}
+    if found is not None and not taken & {found.middle, *found.others}:
+        found = None
+    by_row = found.unit if found else None
+    by_row = by_row or next((each for each in header if words(each) in _UNIT_COLUMNS), None)
+    for name, (column, factor) in (guessed | named).items():
+        unit = _unit_in_name(name, column, source) if factor is None else ""
+        in_rows = name == "elapsed_s" and factor is None and not unit and by_row is not None
+        if name not in named:
+            is_known = bool(unit or in_rows or (found and found.seconds))
+            if name in _UNITS and not is_known:
+                raise source.malformed(_no_unit(name, column), line=1)
+            if column != name:
+                said.append(Spelling(1, "column", column, name))
+        mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, 1.0)
+        if unit and unit not in {"s", "B"}:
+            said.append(Spelling(1, name, column, unit))
+        if name == "elapsed_s" and not in_rows:
+            by_row = None
+    others = found.others if found else frozenset()
+    if by_row is not None:
+        others |= {each for each in header if words(each) in _MEASURED}
+    left_out = others - {column for column, _ in mapping.values()}
+    if left_out:
+        shown = ", ".join(each for each in header if each in left_out)
+        said.append(Spelling(1, "columns", shown[:200], "measurements, left out"))
+    is_middle = found is not None and mapping["elapsed_s"][0] in found.others
+    middle = mapping["elapsed_s"][0] if is_middle else None
+    return _Layout(mapping, by_row, middle, left_out | ({by_row} if by_row else set())), said
+
+
+def _mapping(columns: Sequence[str], source: ImportSource) -> _Named:
     """The column of each field, with the factor of its unit if one is given."""
-    mapping: dict[str, tuple[str, float | None]] = {}
+    mapping: _Named = {}
     for each in columns:
         name, equals, column = (part.strip() for part in each.partition("="))
         written, colon, unit = (part.strip() for part in column.rpartition(":"))
@@ -209,10 +270,17 @@ def _mapping(columns: Sequence[str], source: ImportSource) -> dict[str, tuple[st
     return mapping
 
 
+_UNIT_COLUMNS = ("unit", "time unit")
+_MEASURED = ("cpu time", "iterations")
+"""Columns of Google Benchmark, which gives the unit in a column."""
 _ALSO = {
-    "workload": ("name", "test", "test name", "benchmark name", "query", "case"),
+    "workload": (
+        *("name", "test", "test name", "benchmark name", "query", "case", "command"),
+        "tags.name",
+    ),
     "elapsed_s": (
         *("real time", "wall time", "run time", "elapsed time", "execution time", "secs"),
+        *("median time", "mean time", "avg time", "average time", "mean runtime"),
         *("wall clock", "wall clock time", "wallclock"),
     ),
     "started_at": ("timestamp", "start time", "datetime"),
@@ -226,31 +294,38 @@ _SIZES = frozenset({"size", "volume", "data", "dataset", "dataset size", "input 
 """Words for `input_bytes` if a unit follows."""
 
 
-def _guessed(
-    lines: Sequence[str], named: Mapping[str, tuple[str, float | None]], source: ImportSource
-) -> dict[str, tuple[str, float | None]]:
-    """The column of each field by its name, from the first of `lines` with a column of the time, by
-    its name or because it is `named`. VEN-IMPORT-FORMAT if several may be the time.
+def _guessed(lines: Sequence[str], named: _Named, source: ImportSource) -> tuple[list[str], _Named]:
+    """The header and the column of each field by its name, from the first of `lines` with a column
+    of the time, by its name or because it is `named`. Fields and columns of `named` are left out.
+    VEN-IMPORT-FORMAT if several may be the time.
     """
     time = named.get("elapsed_s", ("", None))[0]
     for line in lines:
         delimiter = max(_DELIMITERS, key=line.count)
         header = [each.strip() for each in next(csv.reader([line], delimiter=delimiter), [])]
-        found: dict[str, tuple[str, float | None]] = {}
+        found: _Named = {}
         for column in header:
-            name = _field(column)
+            name = label_of(column) or _field(column) or parameter_of(column)
             if name is not None and name not in found and header.count(column) == 1:
                 found[name] = (column, None)
+        summary = statistics_of(header, map(_bare, header))
         times = [column for column in header if _field(column) == "elapsed_s"]
-        if not time and len(times) > 1 and "elapsed_s" not in times:
+        if not time and summary is None and len(times) > 1 and "elapsed_s" not in times:
             raise source.malformed(
                 f"{' and '.join(map(repr, times[:3]))} may all be the time: add --column "
                 "elapsed_s=COLUMN",
                 line=1,
             )
+        if "elapsed_s" not in found and summary is not None:
+            found["elapsed_s"] = (summary.middle, None)
         if "elapsed_s" in found or (time and time in header):
-            return found
-    return {}
+            taken = {column for column, _ in named.values()}
+            return header, {
+                name: each
+                for name, each in found.items()
+                if name not in named and each[0] not in taken
+            }
+    return [], {}
 
 
 def _no_unit(name: str, column: str) -> str:
@@ -260,20 +335,24 @@ def _no_unit(name: str, column: str) -> str:
 
 def _field(column: str) -> str | None:
     """The field that a column's name means; None for a key of the configuration."""
-    unit = _UNIT_IN_NAME.fullmatch(column)
-    bare = column
-    if unit is not None and _unit(unit[1]) in {*_SECONDS, *_BYTES} and unit.start(1):
-        bare = column[: unit.start(1)].rstrip(" _([")
-    for name in (column, bare):
-        word, words = word_of(name), name.replace("_", " ").replace("-", " ").casefold()
+    for name in (column, _bare(column)):
+        word, own_words = word_of(name), words(name)
         recorded = () if word is None else word.names
         for field in FIELDS:
-            own = field in recorded or words == field.replace("_", " ")
-            if own or words in _ALSO.get(field, ()):
+            own = field in recorded or own_words == field.replace("_", " ")
+            if own or own_words in _ALSO.get(field, ()):
                 return field
-        if name != column and words in _SIZES and unit and _unit(unit[1]) in _BYTES:
-            return "input_bytes"
-    return None
+    unit = _UNIT_IN_NAME.fullmatch(column)
+    is_size = words(_bare(column)) in _SIZES and unit is not None and _unit(unit[1]) in _BYTES
+    return "input_bytes" if is_size and column != _bare(column) else None
+
+
+def _bare(column: str) -> str:
+    """A column's name without its unit."""
+    unit = _UNIT_IN_NAME.fullmatch(column)
+    if unit is not None and _unit(unit[1]) in {*_SECONDS, *_BYTES} and unit.start(1):
+        return column[: unit.start(1)].rstrip(" _([")
+    return column
 
 
 def _unit(written: str) -> str:
@@ -330,7 +409,9 @@ def _with_point(value: str) -> str:
     return value
 
 
-def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
+def _trial(row: TableRow, layout: _Layout, source: ImportSource) -> Trial:
+    mapping = layout.mapping
+
     def named(name: str) -> str | None:
         column = mapping.get(name, ("", 1.0))[0]
         return row.fields.get(column) or None
@@ -339,15 +420,14 @@ def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
     failure = _failure(row, mapping)
     given = bool(row.fields[column])
     elapsed_s = number(row, column, above=0) * factor if given or failure is None else None
+    if elapsed_s is not None and layout.unit is not None:
+        elapsed_s *= _seconds(row, layout.unit)
     nodes = _whole(row, mapping, "nodes")
     started_at, warnings = _started_at(row, mapping)
-    mapped = {each for each, _ in mapping.values()}
-    chosen: dict[str, Scalar] = {
-        name: _value(row, name) for name in row.fields if name and name not in mapped
-    }
-    chosen |= {
-        name: _value(row, column) for name, (column, _) in mapping.items() if name not in FIELDS
-    }
+    if layout.middle is not None:
+        message = f"its time is the {layout.middle} of several runs; the table lacks their times"
+        warnings = (*warnings, TrialWarning(UNSTATED, message))
+    chosen, labels = _others(row, layout)
     if nodes is not None:
         chosen["nodes"] = nodes
     machine = named("instance_type")
@@ -357,7 +437,7 @@ def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
     return Trial(
         id=imported_id("table", *sorted(mapping), *(f"{k}={v}" for k, v in row.fields.items())),
         workload=Workload(
-            named("workload") or "unknown",
+            template(named("workload") or "unknown", _parameters(row, mapping)),
             "table",
             input_bytes=_whole(row, mapping, "input_bytes"),
             input_records=_whole(row, mapping, "input_records"),
@@ -376,7 +456,40 @@ def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
         samples=ended,
         warnings=warnings,
         failure=failure,
+        labels=labels,
     )
+
+
+def _others(row: TableRow, layout: _Layout) -> tuple[dict[str, Scalar], dict[str, str]]:
+    """The configuration and the labels that a row gives."""
+    mapped = {column for column, _ in layout.mapping.values()} | layout.left_out
+    others = {name: column for name, (column, _) in layout.mapping.items() if name not in FIELDS}
+    chosen = {name: _value(row, name) for name in row.fields if name and name not in mapped}
+    chosen |= {
+        name: _value(row, column) for name, column in others.items() if not name.startswith(LABEL)
+    }
+    labels = {
+        name.removeprefix(LABEL): row.fields[column][:_LABEL_CHARACTERS]
+        for name, column in others.items()
+        if name.startswith(LABEL) and row.fields[column]
+    }
+    return chosen, labels
+
+
+def _parameters(row: TableRow, mapping: _Mapping) -> dict[str, Scalar]:
+    return {
+        name: row.fields[column]
+        for name, (column, _) in mapping.items()
+        if parameter_of(column) == name
+    }
+
+
+def _seconds(row: TableRow, column: str) -> float:
+    """The seconds in the unit that `column` names; UnreadableError if it isn't a unit of time."""
+    factor = _SECONDS.get(_unit(row.fields[column]))
+    if factor is None:
+        raise UnreadableError(row.refuse(column, "not a unit of time"))
+    return factor
 
 
 def _whole(row: TableRow, mapping: _Mapping, name: str) -> int | None:
@@ -441,9 +554,9 @@ def _started_at(
         return None, ()
     try:
         found = datetime.fromisoformat(written)
-    except ValueError as error:
-        raise UnreadableError(row.refuse(column, "not an ISO 8601 date")) from error
-    if found.tzinfo is not None:
+    except ValueError:
+        found = None
+    if found is not None and found.tzinfo is not None:
         return found, ()
     message = f"it began at {written}, in a time zone that the source doesn't state"
     return None, (TrialWarning(CLOCK, message),)
