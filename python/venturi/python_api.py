@@ -187,18 +187,21 @@ class Repository(Closing):
         metric: str = "elapsed_s",
         where: Where = (),
         ignore: Sequence[str] = (),
+        keep: Sequence[str] = (),
     ) -> Comparison:
         """Repeat groups (by key, or by one of their trials) against the first, by `metric`, of each
         the trials that meet all of `where`. Groups that differ only in settings of `ignore` are
-        one.
+        one, and so are those that differ in settings that are unique per trial and not in `keep`.
 
         `metric` is `elapsed_s` or a sample of the whole trial. As `venturi compare` answers.
         """
         names = [each if isinstance(each, str) else each.id for each in (first, *others)]
         only = self._query(where).conditions
         ignored = require_keys(self._repository, ignore)
+        keep_ = require_keys(self._repository, keep)
         groups = [
-            repeat_group(self._repository, name, *only, ignored=ignored).trials for name in names
+            repeat_group(self._repository, name, *only, ignored=ignored, keep=keep_).trials
+            for name in names
         ]
         return compare_groups(groups, metric)
 
@@ -208,15 +211,19 @@ class Repository(Closing):
         where: Where = (),
         baseline: Scalar | Sequence[Scalar] = None,
         ignore: Sequence[str] = (),
+        keep: Sequence[str] = (),
         level: float = 1 - ALPHA,
         crude: bool = False,
     ) -> Effects:
         """The effect of a setting (or of a combination of several), all else being equal.
 
         `baseline` is the reference value (for several keys one of each; default: the most
-        frequent), `ignore` names keys in which trials may differ. As `venturi effect` answers.
+        frequent), `ignore` names keys in which trials may differ, `keep` those that count although
+        they are unique per trial. As `venturi effect` answers.
         """
-        question = Question(keys, _baseline(baseline), tuple(ignore), level, crude)
+        question = Question(
+            keys, _baseline(baseline), tuple(ignore), level, crude, keep=tuple(keep)
+        )
         return effects(self._repository, self._query(where), question)
 
     def rank(
@@ -224,6 +231,7 @@ class Repository(Closing):
         *by: str,
         where: Where = (),
         ignore: Sequence[str] = (),
+        keep: Sequence[str] = (),
         objective: Objective | str = Objective.TIME,
         usd_per_node_hour: float | None = None,
         prices: Literal["recorded"] | None = None,
@@ -231,7 +239,8 @@ class Repository(Closing):
     ) -> TrialRanking:
         """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): the
         best one, and those that are statistically tied with it. Groups are matched in all settings
-        but those of `ignore`. As `venturi rank` answers.
+        but those of `ignore`, and those that are unique per trial and not in `keep`. As `venturi
+        rank` answers.
 
         A cost needs the price of a node, or a cost recorded with every trial; with `prices` as
         "recorded" trials without one are left out. VEN-COMPARE-GROUPS where the trials did
@@ -250,7 +259,8 @@ class Repository(Closing):
         keys_ = require_keys(self._repository, by)
         check_settings(keys_, "by", BELONGING)
         ignored = require_keys(self._repository, ignore)
-        trials = counted(self._repository, self._query(where), keys_, ignored)
+        keep_ = require_keys(self._repository, keep)
+        trials = counted(self._repository, self._query(where), keys_, ignored, keep_)
         charged: Prices | RecordedPrices | None = None
         if usd_per_node_hour is not None:
             charged = Prices(usd_per_node_hour, per="node")

@@ -121,6 +121,17 @@ def ignore_option(help: str) -> Callable[[F], F]:
     )
 
 
+def keep_option(function: F) -> F:
+    """Add `--keep`, which takes keys that count although their values are unique per trial."""
+    return click.option(
+        "--keep",
+        multiple=True,
+        metavar="KEY",
+        help="Don't ignore this key, although it looks like an identifier: paths with process IDs, "
+        "UUIDs, digests and times that are unique per trial are ignored. Repeatable.",
+    )(function)
+
+
 def where_option(
     help: str = "Only trials with this value of a column or configuration key.",
     *names: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -12,34 +13,45 @@ from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
 from venturi.record.access.exclusions import covering
 from venturi.record.query.conditions import COLUMNS, PREFIX, Condition, Op
+from venturi.record.query.identifying_keys import identifies
 from venturi.record.query.paging import rows, whole_trials
 from venturi.record.query.selection import Query
+from venturi.record.query.trial_columns import DISK_FOLDERS, trial_columns
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Scalar, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatGroup:
-    """The trials of a group that count, and how many exclusions leave out."""
+    """The trials of a group that count, and how many exclusions leave out.
+
+    The trials may differ in the keys `identifying`, which are unique per trial.
+    """
 
     trials: tuple[Trial, ...]
     left_out: int
+    identifying: tuple[str, ...]
 
 
 def repeat_group(
-    repository: TrialRepository, name: str, *where: Condition, ignored: Collection[str] = ()
+    repository: TrialRepository,
+    name: str,
+    *where: Condition,
+    ignored: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> RepeatGroup:
     """The group with the key `name`, else that of the trial that `name` means: of its trials those
-    that meet all of `where`. Groups that differ from it only in settings that are `ignored` belong
-    to it.
+    that meet all of `where`. Groups that differ from it only in settings that are `ignored`, or
+    that are unique per trial and not in `keep`, belong to it.
 
     VEN-RECORD-UNKNOWN where there is neither, VEN-COMPARE-GROUPS where `where` or exclusions leave
     out all.
     """
     key = _key(repository, name)
     trials = whole_trials(repository, Condition.equal("group", key), *where)
-    if ignored:
+    identifying = _identifying(repository, key, keep)
+    if ignored := {*ignored, *identifying}:
         trials = _without_ignored(repository, key, where, ignored)
     if not trials:
         raise VenturiError(
@@ -57,7 +69,15 @@ def repeat_group(
             where={"name": name},
             hint="`venturi exclude ls` lists them with reasons",
         )
-    return RepeatGroup(kept, len(excluded))
+    return RepeatGroup(kept, len(excluded), identifying)
+
+
+def _identifying(repository: TrialRepository, key: str, keep: Collection[str]) -> tuple[str, ...]:
+    """The keys that are unique per trial among the trials of the group's work, but for `keep`."""
+    (one,) = whole_trials(repository, Condition.equal("group", key), most=1)
+    work = Query((Condition.equal("workload", one.workload.name),))
+    found = trial_columns(repository, work, keep).identifying
+    return tuple(sorted(each.removeprefix(PREFIX) for each in found))
 
 
 def _without_ignored(
@@ -92,6 +112,8 @@ def without_settings(trial: Trial, ignored: Collection[str]) -> Trial:
         engine = replace(engine, name="any")
     if {"engine", "engine_version"} & set(ignored):
         engine = replace(engine, version="any")
+    if DISK_FOLDERS in ignored:
+        cluster = replace(cluster, disks_by_role={})
     if {"instance_type", "hosts", "host_names"} & set(ignored):
         cluster = replace(cluster, hosts=())
     if "instance_type" in ignored:
@@ -104,6 +126,21 @@ def without_settings(trial: Trial, ignored: Collection[str]) -> Trial:
         if not {name, f"{PREFIX}{name}"} & set(ignored)
     }
     return replace(trial, workload=workload, engine=engine, cluster=cluster, configuration=kept)
+
+
+def identifying_settings(trials: Sequence[Trial]) -> set[str]:
+    """The settings of `trials` that are unique per trial."""
+    stated: dict[str, list[Scalar]] = {}
+    for trial in trials:
+        for key, value in trial.configuration.items():
+            if value is not None:
+                stated.setdefault(key, []).append(value)
+        if folders := trial.cluster.disks_by_role:
+            text = json.dumps({role: list(each) for role, each in folders.items()})
+            stated.setdefault(DISK_FOLDERS, []).append(text)
+    return {
+        key for key, values in stated.items() if identifies(key, dict.fromkeys(values), len(values))
+    }
 
 
 def newest_group_of_same_work(repository: TrialRepository, trial: Trial) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from venturi.core.wording import count_of
+from venturi.record.query.identifying_keys import note_of
 from venturi.results.compare.gate import BenchmarkResult, Gate
 from venturi.results.compare.regression import Slowdown, change
 from venturi.terminal.table import Paragraph, Table, table_of
@@ -45,6 +46,8 @@ def notes(found: Gate) -> Iterator[str]:
     if repeats:
         n = max(repeats)
         yield f"To decide, measure each side {n} times (run --repeat {n + 1})."
+    if found.identifying:
+        yield f"{note_of(found.identifying)}."
     if found.new:
         count = count_of(len(found.new), "benchmark")
         yield f"Not compared: {count} without a baseline, such as {found.new[0]}."

@@ -36,6 +36,8 @@ LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 class Question:
     """The question: `baseline` is a value of the only key, or a JSON list with one of each.
 
+    Trials must match in the keys `keep`, although these are unique per trial.
+
     The answer has only the effects of `values`, written in the same way (None: of all; empty: of
     the leading one).
     """
@@ -46,6 +48,7 @@ class Question:
     level: float = 1 - ALPHA
     crude: bool = False
     values: Sequence[str] | None = None
+    keep: Sequence[str] = ()
 
 
 def effects(repository: TrialRepository, query: Query, question: Question) -> Effects:
@@ -73,7 +76,8 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
             f"{work[0]} can't be ignored", "ignore", "times of different workloads aren't compared"
         )
     texts = None if question.baseline is None else _values(question.baseline, len(keys))
-    found = trial_columns(repository, query)
+    keep = require_keys(repository, question.keep, also=OF_RECORDS)
+    found = trial_columns(repository, query, keep)
     labels = {key: column_for(repository, found, key) for key in keys if key.startswith(LABEL)}
     found = replace(found, columns={**found.columns, **labels})
     columns = [found.column(key).values for key in keys]

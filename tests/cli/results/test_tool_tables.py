@@ -38,6 +38,7 @@ def venturi(
 @pytest.mark.parametrize(
     ("file", "key", "fast", "slow", "ratio", "only"),
     [
+        ("conbench.csv", "commit", OLD, NEW, 1.3, "workload=tpch"),
         ("asv", "commit", OLD, NEW, 1.3, "workload=benchmarks.TimeSuite.time_sort"),
         ("hyperfine.json", "threads", "4", "1", 2.0 / 0.9, ""),
         ("pytest-benchmark.json", "algorithm", "timsort", "heapq", 3.1 / 1.4, ""),
@@ -130,6 +131,38 @@ def test_a_column_of_units_scales_each_row(
     (trial,) = json.loads(venturi("ls", "--json")[1])["data"]
     assert trial["elapsed_s"] == pytest.approx(time_s)
     assert venturi("keys", "iterations")[0] == 2  # measured, not a setting
+
+
+def test_keys_that_identify_trials_are_ignored_unless_kept(
+    venturi: Venturi, tmp_path: Path
+) -> None:
+    pids = [4711 + 37 * n * n for n in range(12)]
+    disks = [(10, "SSD")] * 6 + [(13, "HDD")] * 6
+    rows = [
+        f"sort,{time_s + n / 10},{disk},/tmp/run-{pid}/out,{pid}"
+        for n, (pid, (time_s, disk)) in enumerate(zip(pids, disks, strict=True))
+    ]
+    header = "workload,time (s),disk,work_dir,pid"
+    (tmp_path / "own.csv").write_text("\n".join([header, *rows]) + "\n")
+    assert venturi("import", tmp_path / "own.csv")[0] == 0
+    note = "ignores pid, work_dir: unique per trial"
+    status, stdout, stderr = venturi("rank", "--by", "disk")
+    assert (status, note in stderr, "SSD is fastest; 1 is worse" in stdout) == (0, True, True)
+    _, stdout, stderr = venturi("rank", "--by", "disk", "--keep", "work_dir", "--ignore", "pid")
+    assert (note in stderr, "SSD is fastest" in stdout) == (False, False)
+    _, stdout, stderr = venturi("effect", "disk", "--baseline", "SSD")
+    assert (note in stderr, "takes" in stdout) == (True, True)
+    assert "takes" not in venturi("effect", "disk", "--keep", "work_dir")[1]
+    sides = ("--baseline", "disk=SSD", "--candidate", "disk=HDD", "--fail-if-slower", "5%")
+    status, stdout, _ = venturi("compare", *sides)
+    assert (status, note in stdout) == (4, True)
+    assert "12 benchmarks" not in stdout
+    assert venturi("compare", *sides, "--keep", "work_dir")[0] == 3
+    listed = json.loads(venturi("ls", "--json")[1])["data"]
+    ids = {each["elapsed_s"]: each["id"] for each in listed}
+    status, stdout, stderr = venturi("compare", ids[10.0], ids[max(ids)])
+    assert (status, note in stderr, "HDD takes 35 %" in stdout) == (0, True, True)
+    assert "ignores work_dir: unique per trial" in venturi("scaling", "pid")[2]
 
 
 def test_a_column_of_commits_is_a_label(venturi: Venturi, tmp_path: Path) -> None:

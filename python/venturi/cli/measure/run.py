@@ -584,7 +584,7 @@ def compared(repository: TrialRepository, trials: Sequence[Trial]) -> list[Table
     if len(keys) > 1:
         from venturi.results.compare.repeat_groups import compare_groups
 
-        comparison = compare_groups([group_of(repository, key) for key in keys])
+        comparison = compare_groups([group_of(repository, key).trials for key in keys])
         return [
             *render_comparison(comparison),
             f"next: {where}; `venturi compare {' '.join(keys)}` compares again",

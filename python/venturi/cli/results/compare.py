@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import EXCESS, ignore_option, json_option, print_json, where_option
+from venturi.cli.options import (
+    EXCESS,
+    ignore_option,
+    json_option,
+    keep_option,
+    print_json,
+    where_option,
+)
 from venturi.cli.results.gate import GateOptions, gate_options, run_gate
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import ExitCode
 from venturi.core.wording import count_of
-from venturi.record.trial import Trial
 from venturi.terminal.table import Paragraph, Table, table_of
 
 if TYPE_CHECKING:
     from venturi.core.statistics.stats import Interval
     from venturi.core.statistics.two_groups import Verdict
     from venturi.record.query.conditions import Condition
+    from venturi.record.repeat_group import RepeatGroup
     from venturi.record.store.repository import TrialRepository
     from venturi.results.compare.repeat_groups import Comparison
 
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     "experiment=plan-...."
 )
 @ignore_option("Ignore differences in this setting: groups that differ in it alone are one.")
+@keep_option
 @click.option(
     "--fail-if-slower",
     "limit",
@@ -68,6 +76,7 @@ def command(
     metric: str,
     where: tuple[str, ...],
     ignored: tuple[str, ...],
+    keep: tuple[str, ...],
     limit: float | None,
     fail_if_unsure: bool,
     why: bool,
@@ -96,16 +105,16 @@ def command(
     With --why, give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
     answer says so and doesn't compare times.
     """
-    from venturi.record.query.checks import conditions_for, require_keys
     from venturi.results.compare.regression import Slowdown, decide
-    from venturi.results.compare.repeat_groups import compare_groups
 
     if chosen["baseline"]:
         if limit is None or groups or why or html is not None:
             raise click.UsageError(
                 "--baseline needs --fail-if-slower LIMIT, and no groups, --why or --html"
             )
-        options = GateOptions(where=where, ignored=ignored, limit=limit, metric=metric, **chosen)
+        options = GateOptions(
+            where=where, ignored=ignored, keep=keep, limit=limit, metric=metric, **chosen
+        )
         return run_gate(options, as_json=as_json, fail_if_unsure=fail_if_unsure)
     if not groups or any(chosen.values()):
         raise click.UsageError("name two groups or trials, or a --baseline to compare with")
@@ -121,11 +130,7 @@ def command(
     if fail_if_unsure and limit is None:
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
 
-    with open_repository() as repository:
-        only = conditions_for(repository, where)
-        ignored = require_keys(repository, ignored)
-        trials = [group_of(repository, name, *only, ignored=ignored) for name in groups]
-    comparison = compare_groups(trials, metric)
+    comparison = _compared(groups, metric, where, ignored, keep)
     decisions = decide(comparison, limit) if limit is not None else ()
     if as_json:
         data = as_data(comparison)
@@ -140,6 +145,30 @@ def command(
     if Slowdown.SLOWER in outcomes:
         return ExitCode.REGRESSION
     return ExitCode.INVALID if fail_if_unsure and Slowdown.CANNOT_TELL in outcomes else ExitCode.OK
+
+
+def _compared(
+    groups: Sequence[str],
+    metric: str,
+    where: Sequence[str],
+    ignored: Sequence[str],
+    keep: Sequence[str],
+) -> Comparison:
+    """The comparison of the groups that `groups` name."""
+    from venturi.record.query.checks import conditions_for, require_keys
+    from venturi.record.query.identifying_keys import note_of
+    from venturi.results.compare.repeat_groups import compare_groups
+
+    with open_repository() as repository:
+        only = conditions_for(repository, where)
+        ignored = require_keys(repository, ignored)
+        keep = require_keys(repository, keep)
+        found = [group_of(repository, name, *only, ignored=ignored, keep=keep) for name in groups]
+    comparison = compare_groups([each.trials for each in found], metric)
+    if identifying := {key for each in found for key in each.identifying}:
+        warning = note_of(identifying)
+        comparison = replace(comparison, warnings=(*comparison.warnings, warning))
+    return comparison
 
 
 def _print(comparison: Comparison) -> None:
@@ -195,18 +224,22 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
 
 
 def group_of(
-    repository: TrialRepository, name: str, *where: Condition, ignored: Collection[str] = ()
-) -> Sequence[Trial]:
+    repository: TrialRepository,
+    name: str,
+    *where: Condition,
+    ignored: Collection[str] = (),
+    keep: Collection[str] = (),
+) -> RepeatGroup:
     """The trials to compare: those of the group `name`, else of the group of the trial `name`, that
-    meet all of `where` and that no exclusion leaves out. Groups that differ only in settings that
-    are `ignored` are one.
+    meet all of `where` and that no exclusion leaves out. Groups are one if they differ only in
+    settings that are `ignored`, or that are unique per trial and not in `keep`.
     """
     from venturi.record.repeat_group import repeat_group
 
-    found = repeat_group(repository, name, *where, ignored=ignored)
+    found = repeat_group(repository, name, *where, ignored=ignored, keep=keep)
     if found.left_out:
         click.echo(f"{name}: left out by exclusions: {count_of(found.left_out, 'trial')}", err=True)
-    return found.trials
+    return found
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import (
     ignore_option,
     json_option,
+    keep_option,
     print_json,
     where_option,
     with_excluded_option,
@@ -47,6 +48,7 @@ _FIRST_VALUES = 6
 @where_option()
 @with_excluded_option
 @ignore_option("Ignore differences in this key when trials are matched.")
+@keep_option
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
@@ -67,6 +69,7 @@ def command(
     where: tuple[str, ...],
     with_excluded: bool,
     ignored: tuple[str, ...],
+    keep: tuple[str, ...],
     level: float,
     crude: bool,
     as_json: bool,
@@ -89,12 +92,14 @@ def command(
 
     with open_repository() as repository:
         query = Query(conditions_for(repository, where), with_excluded=with_excluded)
-        answer = effects(repository, query, Question(keys, baseline, ignored, level, crude))
+        question = Question(keys, baseline, ignored, level, crude, keep=keep)
+        answer = effects(repository, query, question)
         say_left_out(repository, query)
         if html is not None:
             named: list[tuple[str, object]] = [("key", key) for key in keys]
             named += [("where", text) for text in where]
             named += [("ignore", key) for key in ignored]
+            named += [("keep", key) for key in keep]
             if baseline is not None:
                 named.append(("baseline", baseline))
             named += [("excluded", "1")] if with_excluded else []

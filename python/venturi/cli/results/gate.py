@@ -63,13 +63,15 @@ def gate_options(function: F) -> F:
 class GateOptions:
     """The conditions of both sides, `where` those of all trials, and the allowed factor `limit`.
 
-    Settings that are `ignored` may differ between the trials of a benchmark.
+    Settings that are `ignored` may differ between the trials of a benchmark, and so may those that
+    are unique per trial and not in `keep`.
     """
 
     baseline: Sequence[str]
     candidate: Sequence[str]
     where: Sequence[str]
     ignored: Sequence[str]
+    keep: Sequence[str]
     limit: float
     metric: str
     last: int | None
@@ -86,6 +88,7 @@ def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> Ex
         common = conditions_for(repository, options.where)
         before = conditions_for(repository, options.baseline)
         old = _trials(repository, (*common, *before))
+        keep = require_keys(repository, options.keep)
         ignored = set(require_keys(repository, options.ignored))
         if options.candidate:
             after = conditions_for(repository, options.candidate)
@@ -96,7 +99,9 @@ def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> Ex
             new = _latest_others(repository, common, before)
     ids = {trial.id for trial in old}
     new = [trial for trial in new if trial.id not in ids]
-    found = gate(old, new, options.limit, options.metric, last=options.last, ignored=ignored)
+    found = gate(
+        old, new, options.limit, options.metric, last=options.last, ignored=ignored, keep=keep
+    )
     if as_json:
         print_json(_data(found))
     else:
@@ -152,6 +157,7 @@ def _data(found: Gate) -> dict[str, object]:
         "sentence": found.sentence,
         "benchmarks": found.benchmarks,
         "new": found.new,
+        "ignored": found.identifying,
     }
 
 

@@ -13,6 +13,7 @@ from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import (
     ignore_option,
     json_option,
+    keep_option,
     print_json,
     where_option,
     with_excluded_option,
@@ -48,6 +49,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 @where_option()
 @with_excluded_option
 @ignore_option("Ignore differences in this key when groups are matched.")
+@keep_option
 @click.option(
     "--objective",
     type=click.Choice(tuple(OBJECTIVES)),
@@ -90,6 +92,7 @@ def command(
     where: tuple[str, ...],
     with_excluded: bool,
     ignored: tuple[str, ...],
+    keep: tuple[str, ...],
     objective: str,
     usd_per_hour: float | None,
     usd_per_node_hour: float | None,
@@ -141,7 +144,9 @@ def command(
         query = Query(conditions_for(repository, where), with_excluded=with_excluded)
         added = recorded_prices(repository, added)
         ignored = require_keys(repository, ignored)
-        trials = counted(repository, query, (*keys, *(key for key, _, _ in added)), ignored)
+        keep = require_keys(repository, keep)
+        every = (*keys, *(key for key, _, _ in added))
+        trials = counted(repository, query, every, ignored, keep)
         say_left_out(repository, query)
         prices: Prices | RecordedPrices | None = None
         if price is not None:

@@ -13,6 +13,7 @@ from venturi.cli.open_repository import open_repository
 from venturi.cli.options import (
     ignore_option,
     json_option,
+    keep_option,
     print_json,
     where_option,
     with_excluded_option,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     help="Estimate the time at this KEY, at most twice the largest measured one.",
 )
 @ignore_option("Ignore differences in this key within a curve; the answer notes it.")
+@keep_option
 @click.option(
     "--skip",
     type=click.IntRange(0),
@@ -61,6 +63,7 @@ def command(
     with_excluded: bool,
     to: float | None,
     ignored: tuple[str, ...],
+    keep: tuple[str, ...],
     skip: int,
     html: PageFile | None,
     as_json: bool,
@@ -86,6 +89,7 @@ def command(
             x=x,
             by=list(require_keys(repository, by)) or None,
             leave_out=list(ignored) or None,
+            keep=list(keep) or None,
             skip=skip,
             to=to,
         )
@@ -95,6 +99,7 @@ def command(
                 *(("by", key) for key in by),
                 *(("where", text) for text in where),
                 *(("leave_out", key) for key in ignored),
+                *(("keep", key) for key in keep),
             ]
             asked += [("to", str(to))] if to is not None else []
             asked += [("excluded", "1")] if with_excluded else []

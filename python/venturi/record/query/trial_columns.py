@@ -6,8 +6,9 @@ trial, and nothing changes between two comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 
 from venturi.record.query.columns import Column, read_trials, select_trials
 from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
+from venturi.record.query.identifying_keys import identifies, may_identify
 from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
@@ -41,7 +43,8 @@ class TrialColumns:
     """The trials of a query, by their `serials`: a column per key, and each trial's outcome.
 
     `columns` has every key with at least two values in the repository, `constant` the value of each
-    other key. Configuration keys have their plain names unless a column has the same name
+    other key. The values of `identifying` keys are unique per trial, so no two trials would match.
+    Configuration keys have their plain names unless a column has the same name
     (`configuration.KEY`). `elapsed_s` is the time of the `counted` trials (succeeded, no warm-up),
     else nan; `failed` are those that failed or were not valid. `became` has the outcomes as
     recorded: `elapsed_s`, `state`, `warm_up`.
@@ -54,10 +57,11 @@ class TrialColumns:
     counted: npt.NDArray[np.bool_]
     failed: npt.NDArray[np.bool_]
     became: Mapping[str, Column]
+    identifying: Mapping[str, Column] = field(default_factory=dict)
 
     def column(self, key: str) -> Column:
         """The column of `key`, of None where no trial has it."""
-        found = self.columns.get(key)
+        found = self.columns.get(key) or self.identifying.get(key)
         if found is not None:
             return found
         return Column([self.constant.get(key)], np.zeros(len(self.counted), dtype=np.int64))
@@ -89,8 +93,17 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
             )
 
 
-def trial_columns(repository: TrialRepository, query: Query) -> TrialColumns:
-    """The settings of the trials that meet the conditions of `query`."""
+def trial_columns(
+    repository: TrialRepository, query: Query, keep: Collection[str] = ()
+) -> TrialColumns:
+    """The settings of the trials that meet the conditions of `query`.
+
+    The keys `keep` count as settings although their values may only identify trials.
+    """
+    return _without_identifying(_of_query(repository, query), keep)
+
+
+def _of_query(repository: TrialRepository, query: Query) -> TrialColumns:
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
         known = _KNOWN.get(repository)
@@ -104,6 +117,30 @@ def trial_columns(repository: TrialRepository, query: Query) -> TrialColumns:
         rows = fetch(connection, sa.select(TRIALS.c.serial).where(*tests))
     wanted = np.fromiter((serial for (serial,) in rows), dtype=np.int64, count=len(rows))
     return _selected(known.chosen, np.flatnonzero(np.isin(known.chosen.serials, wanted)))
+
+
+def _without_identifying(found: TrialColumns, keep: Collection[str]) -> TrialColumns:
+    never = {*CHOSEN, *OF_RECORDS, *keep} - ({DISK_FOLDERS} - set(keep))
+    identifying = {
+        key: column
+        for key, column in found.columns.items()
+        if key not in never and _identifies(key, column)
+    }
+    if not identifying:
+        return found
+    kept = {key: column for key, column in found.columns.items() if key not in identifying}
+    return replace(found, columns=kept, identifying=identifying)
+
+
+def _identifies(key: str, column: Column) -> bool:
+    name = key.removeprefix(PREFIX)
+    some = list(islice((each for each in column.values if each is not None), 2))
+    if len(some) < 2 or not all(may_identify(name, value) for value in some):
+        return False
+    codes, counts = np.unique(column.codes, return_counts=True)
+    present = [(column.values[code], n) for code, n in zip(codes.tolist(), counts, strict=True)]
+    stated = {value: int(n) for value, n in present if value is not None}
+    return identifies(name, stated, sum(stated.values()))
 
 
 def column_for(repository: TrialRepository, found: TrialColumns, key: str) -> Column:

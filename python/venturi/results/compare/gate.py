@@ -16,7 +16,7 @@ from statistics import NormalDist, variance
 from venturi.core.errors import UsageError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p
-from venturi.record.repeat_group import without_settings
+from venturi.record.repeat_group import identifying_settings, without_settings
 from venturi.record.trial import Trial
 from venturi.results.compare.names import name_groups, settings_of
 from venturi.results.compare.regression import (
@@ -80,12 +80,14 @@ class Gate:
     """All benchmarks of the baseline against the candidate's, with the allowed factor `limit`.
 
     `new` counts the candidate's benchmarks that the baseline lacks: nothing is known about them.
+    Trials of a benchmark may differ in the settings `identifying`, which are unique per trial.
     """
 
     metric: str
     limit: float
     benchmarks: tuple[BenchmarkResult, ...]
     new: tuple[str, ...]
+    identifying: tuple[str, ...] = ()
 
     def count(self, outcome: Slowdown) -> int:
         """How many benchmarks have this outcome."""
@@ -126,14 +128,18 @@ def gate(
     *,
     last: int | None = None,
     ignored: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> Gate:
     """Compare `candidate` with `baseline`, benchmark by benchmark; both newest first.
 
     `limit` is the allowed factor, such as 1.05. With `last`, only the latest `last` counted trials
-    of each benchmark's baseline are used. Trials that differ only in settings that are `ignored`
-    are of one benchmark. VEN-COMPARE-GROUPS for a metric that is neither a time nor a rate, and
-    without any benchmark.
+    of each benchmark's baseline are used. Trials of a benchmark may differ in settings that are
+    `ignored`, or unique per trial and not in `keep`.
+
+    VEN-COMPARE-GROUPS for a metric that is neither a time nor a rate, and without any benchmark.
     """
+    identifying = identifying_settings([*baseline, *candidate]) - {*keep, *ignored}
+    ignored = {*ignored, *identifying}
     before, after = (
         _by_group(without_settings(trial, ignored) for trial in side)
         for side in (baseline, candidate)
@@ -164,6 +170,7 @@ def gate(
         limit,
         tuple(_result(key, names[key], read[key], limit, verdicts[key]) for key in keys),
         tuple(names[key] for key in new),
+        tuple(sorted(identifying)),
     )
 
 

@@ -20,6 +20,7 @@ from venturi.core.statistics.stats import ALPHA, Interval
 from venturi.core.statistics.two_groups import compare_samples
 from venturi.core.wording import joined
 from venturi.record.query.columns import Column, combined, select_trials
+from venturi.record.query.identifying_keys import note_of
 from venturi.record.query.trial_columns import (
     CLUSTER_NAME,
     DISK_FOLDERS,
@@ -155,6 +156,8 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
             told[leads] = replace(told[leads], confounders=one.confounders(judged[leads].value))
         if asked.values is None:
             curve = one.curve(found)
+    if identifying := chosen.identifying.keys() - {*asked.keys, *asked.ignored}:
+        warnings.append(note_of(identifying))
     if table.without:
         warnings.append(f"{table.without:,} trials have no value for {joined(asked.keys)}")
     made = Effects(

@@ -37,17 +37,20 @@ SAME = 1e-9  # logarithms that differ by rounding only
 @dataclass(frozen=True, slots=True)
 class SucceededTrials:
     """Trials that succeeded, an entry each: their settings by key, and the logarithms of times;
-    `serials`, where known, are those of the repository.
+    `serials`, where known, are those of the repository. The keys `identifying` are left out: their
+    values are unique per trial.
     """
 
     columns: Mapping[str, Column]
     logs: Floats
     serials: Integers | None = None
+    identifying: tuple[str, ...] = ()
 
     def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> SucceededTrials:
         """The trials at `places`."""
         serials = None if self.serials is None else self.serials[places]
-        return SucceededTrials(select_trials(self.columns, places), self.logs[places], serials)
+        columns = select_trials(self.columns, places)
+        return SucceededTrials(columns, self.logs[places], serials, self.identifying)
 
 
 @dataclass(frozen=True, slots=True)

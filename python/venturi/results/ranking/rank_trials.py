@@ -23,6 +23,7 @@ from venturi.record.query.checks import conditions_for, require_keys
 from venturi.record.query.columns import Column, combined
 from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUPS_MAX
+from venturi.record.query.identifying_keys import note_of
 from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
 from venturi.record.query.trial_columns import TrialColumns, column_for, trial_columns
@@ -157,12 +158,16 @@ class TrialRanking:
 
 
 def counted(
-    repository: TrialRepository, query: Query, keys: Sequence[str], ignored: Collection[str] = ()
+    repository: TrialRepository,
+    query: Query,
+    keys: Sequence[str],
+    ignored: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> SucceededTrials:
     """The trials of `query` that count, with `keys` and every key by which any differ, except for
-    those that are `ignored`.
+    those that are `ignored`. Keys that are unique per trial are left out unless in `keep`.
     """
-    return counted_of(repository, trial_columns(repository, query), keys, ignored)
+    return counted_of(repository, trial_columns(repository, query, keep), keys, ignored)
 
 
 def counted_of(
@@ -178,7 +183,9 @@ def counted_of(
     if found.constant.get(PRINTED) is not None:
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)
-    return SucceededTrials(columns, np.log(times), found.serials).taken(found.counted)
+    identifying = tuple(sorted(found.identifying.keys() - {*keys, *ignored}))
+    every = SucceededTrials(columns, np.log(times), found.serials, identifying)
+    return every.taken(found.counted)
 
 
 def prices_recorded(
@@ -384,6 +391,8 @@ def rank_trials(
             f"{', '.join(besides)}"
         )
     warnings += _printed(trials)
+    if trials.identifying:
+        warnings.append(note_of(trials.identifying))
     naming = _named(trials, keys, groups)
     named = dict(zip(groups, naming.names, strict=True))
     medians = {one.key: _medians(one) for one in of_group}

@@ -42,6 +42,14 @@ def effect(
             examples=[["io_sort_factor"]],
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=20,
+            description="Don't ignore these keys, although they are unique per trial.",
+            examples=[["work_dir"]],
+        ),
+    ] = None,
     level: Annotated[
         float,
         Parameter(
@@ -55,5 +63,5 @@ def effect(
     ] = False,
 ) -> Effects:
     """The effect of a setting on time, over trials that match in every other recorded setting."""
-    question = Question(key, baseline, ignore or (), level, crude)
+    question = Question(key, baseline, ignore or (), level, crude, keep=keep or ())
     return effects(services.repository, selection.query(), question)

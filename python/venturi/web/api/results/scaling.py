@@ -17,6 +17,7 @@ from venturi.machines.cost.extensions import MemoryCliff, fit_memory_cliff, memo
 from venturi.record.query.checks import require_keys
 from venturi.record.query.columns import Column, select_trials
 from venturi.record.query.conditions import OF_RECORDS, refused
+from venturi.record.query.identifying_keys import note_of
 from venturi.record.query.known_keys import keys
 from venturi.record.query.trial_columns import (
     DISK_FOLDERS,
@@ -99,6 +100,14 @@ def scaling(
             examples=[["cluster"]],
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=20,
+            description="Don't ignore these keys, although they are unique per trial.",
+            examples=[["work_dir"]],
+        ),
+    ] = None,
     skip: Annotated[
         int, Parameter(ge=0, le=1_000_000, description="Number of listed curves to skip.")
     ] = 0,
@@ -116,9 +125,11 @@ def scaling(
     (key,) = require_keys(repository, (x,))
     check_settings((key,), "x")
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
-    every = trial_columns(repository, selection.query())
+    every = trial_columns(repository, selection.query(), require_keys(repository, keep or ()))
     counted = np.flatnonzero(every.counted)
     columns = select_trials(every.columns, counted)
+    if key in every.identifying:  # such as a time
+        columns |= select_trials({key: every.column(key)}, counted)
     meaning = meaning_of(key)
     asked = _ScalingQuestion(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
@@ -144,6 +155,8 @@ def scaling(
     if named:
         found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
+    if identifying := every.identifying.keys() - {key, *left_out}:
+        warnings.append(note_of(identifying))
     answer = _answer(asked, found, skip, warnings, named)
     if not (named or skip or to is not None):
         answer = replace(answer, verdict=_of_all(asked, found) or answer.verdict)
