@@ -112,3 +112,23 @@ def test_labels_are_no_settings(imported: Path) -> None:
 def test_a_label_that_makes_no_sense_is_refused(imported: Path, label: str) -> None:
     done = venturi("import", "table", str(imported / "main.csv"), "--label", label)
     assert done.exit_code == 2
+
+
+def test_the_history_shows_since_when_a_benchmark_is_slower(tmp_path: Path) -> None:
+    steps = [1.0, 1.01, 0.99, 1.02, 0.98] * 4 + [1.3, 1.31, 1.29]
+    rows = ["name,seconds,commit,branch,started_at"]
+    for day, factor in enumerate(steps, 1):
+        branch = "main" if day < len(steps) else "change"
+        rows.append(f"scan,{10 * factor},c{day},{branch},2026-11-{day:02d}T08:00:00Z")
+    file = tmp_path / "history.csv"
+    file.write_text("\n".join(rows) + "\n")
+    assert venturi("import", str(file)).exit_code == 0
+    done = venturi("compare", "--baseline", "branch=main", "--history", "--fail-if-slower", "5%")
+    assert done.exit_code == 4, done.output
+    assert "slower: +30" in done.stdout
+    assert "since commit c21" in done.stdout
+    # The new trial may also meet the condition of the baseline.
+    both = ("--baseline", "workload=scan", "--candidate", "commit=c23")
+    done = venturi("compare", *both, "--history", "--fail-if-slower", "5%", "--json")
+    (found,) = json.loads(done.stdout)["data"]["benchmarks"]
+    assert (done.exit_code, found["since"]) == (4, "commit c21")

@@ -44,6 +44,12 @@ _OPTIONS = (
         help="With --baseline: use only the latest N trials of each benchmark's baseline.",
     ),
     click.option(
+        "--history",
+        is_flag=True,
+        help="With --baseline: a benchmark is slower if its history with the new trials shows a "
+        "change of level that the baseline's own history doesn't show.",
+    ),
+    click.option(
         "--format",
         "format_",
         type=click.Choice(FORMATS),
@@ -75,6 +81,7 @@ class GateOptions:
     limit: float
     metric: str
     last: int | None
+    history: bool
     format_: str | None
 
 
@@ -97,10 +104,16 @@ def run_gate(options: GateOptions, *, as_json: bool, fail_if_unsure: bool) -> Ex
             new = _trials(repository, (*common, *after))
         else:
             new = _latest_others(repository, common, before)
-    ids = {trial.id for trial in old}
-    new = [trial for trial in new if trial.id not in ids]
+    old, new = _apart(old, new)
     found = gate(
-        old, new, options.limit, options.metric, last=options.last, ignored=ignored, keep=keep
+        old,
+        new,
+        options.limit,
+        options.metric,
+        last=options.last,
+        history=options.history,
+        ignored=ignored,
+        keep=keep,
     )
     if as_json:
         print_json(_data(found))
@@ -118,6 +131,15 @@ def _trials(repository: TrialRepository, conditions: Sequence[Condition]) -> lis
     from venturi.record.query.selection import Query
 
     return list(stored_trials(repository, Query(tuple(conditions))))
+
+
+def _apart(old: list[Trial], new: list[Trial]) -> tuple[list[Trial], list[Trial]]:
+    """Both sides without the trials that they share: these are new if no other trial is."""
+    both = {trial.id for trial in old} & {trial.id for trial in new}
+    others = [trial for trial in new if trial.id not in both]
+    if others or not both:
+        return old, others
+    return [trial for trial in old if trial.id not in both], new
 
 
 def _latest_others(

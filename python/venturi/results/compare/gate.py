@@ -4,13 +4,16 @@ A benchmark is a repeat group: trials with equal settings, whatever their labels
 compares the candidate's trials with the baseline's. The benchmarks share the chance of a false
 alarm: at each step, each has an equal part of it (Holm 1979), so the chance of any false "slower"
 in all of them stays below `ALPHA`.
+
+Against the history, a benchmark is slower if the series of the baseline's trials and the new ones
+has a change of its level that the baseline alone doesn't have.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist, variance
 
 from venturi.core.errors import UsageError
@@ -18,6 +21,12 @@ from venturi.core.statistics.stats import ALPHA
 from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p
 from venturi.record.repeat_group import identifying_settings, without_settings
 from venturi.record.trial import Trial
+from venturi.results.compare.history import (
+    HISTORY_MOST,
+    current_levels,
+    new_changes,
+    why_unchanged,
+)
 from venturi.results.compare.names import name_groups, settings_of
 from venturi.results.compare.regression import (
     Slowdown,
@@ -42,6 +51,8 @@ class BenchmarkResult:
     these trials would find to be slower with a chance of `POWER`. `repeats` is the number of trials
     of each side that would decide with that chance, if `factor` is true; None if more than
     `REPEATS_MAX`, or if it's decided.
+    Against the history, `since` names the first trial after the change, and the trials are those
+    before and after it.
     """
 
     name: str
@@ -56,6 +67,7 @@ class BenchmarkResult:
     reason: str | None
     detectable: float | None
     repeats: int | None
+    since: str | None = None
 
     @property
     def changed(self) -> str:
@@ -127,6 +139,7 @@ def gate(
     metric: str = "elapsed_s",
     *,
     last: int | None = None,
+    history: bool = False,
     ignored: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> Gate:
@@ -134,12 +147,16 @@ def gate(
 
     `limit` is the allowed factor, such as 1.05. With `last`, only the latest `last` counted trials
     of each benchmark's baseline are used. Trials of a benchmark may differ in settings that are
-    `ignored`, or unique per trial and not in `keep`.
+    `ignored`, or unique per trial and not in `keep`. With `history`, the outcome is by the change
+    of level in the series of all trials since the baseline's last change.
 
     VEN-COMPARE-GROUPS for a metric that is neither a time nor a rate, and without any benchmark.
     """
     identifying = identifying_settings([*baseline, *candidate]) - {*keep, *ignored}
     ignored = {*ignored, *identifying}
+    recorded = {
+        without_settings(trial, ignored).group_key: trial.group_key for trial in baseline[::-1]
+    }
     before, after = (
         _by_group(without_settings(trial, ignored) for trial in side)
         for side in (baseline, candidate)
@@ -157,6 +174,8 @@ def gate(
     names = dict(zip((*keys, *new), shown.names, strict=True))
     if len(keys) == 1:
         names[keys[0]] = before[keys[0]][0].workload.name
+    if history:
+        last = min(last or HISTORY_MOST, HISTORY_MOST)
     read = {
         key: (_latest(before[key], metric, last), read_group(after.get(key, ()), metric))
         for key in keys
@@ -164,11 +183,17 @@ def gate(
     for unit in {each.unit for pair in read.values() for each in pair}:
         if unit is not None:
             require_speed(metric, unit)
+    if history:
+        starts = current_levels({key: _times(old)[::-1] for key, (old, _) in read.items()})
+        read = {key: (_level(old, starts[key]), new) for key, (old, new) in read.items()}
     verdicts = _holm({key: (_times(a), _times(b)) for key, (a, b) in read.items()}, limit)
+    results = [_result(key, names[key], read[key], limit, verdicts[key]) for key in keys]
+    if history:
+        results = _by_history(results, read, (before, after), limit, metric)
     return Gate(
         metric,
         limit,
-        tuple(_result(key, names[key], read[key], limit, verdicts[key]) for key in keys),
+        tuple(replace(each, group_key=recorded[each.group_key]) for each in results),
         tuple(names[key] for key in new),
         tuple(sorted(identifying)),
     )
@@ -190,6 +215,68 @@ def _latest(trials: Sequence[Trial], metric: str, last: int | None) -> GroupValu
     if last is None or len(found.values) <= last:
         return found
     return GroupValues(found.values[:last], found.unit, found.left_out)
+
+
+def _level(group: GroupValues, start: int) -> GroupValues:
+    """The values from place `start` on, counted from the oldest; the newest come first."""
+    return GroupValues(group.values[: len(group.values) - start], group.unit, group.left_out)
+
+
+def _by_history(
+    results: Sequence[BenchmarkResult],
+    read: Mapping[str, tuple[GroupValues, GroupValues]],
+    sides: tuple[Mapping[str, Sequence[Trial]], Mapping[str, Sequence[Trial]]],
+    limit: float,
+    metric: str,
+) -> list[BenchmarkResult]:
+    """`results` with the outcomes by the changes of level in the histories."""
+    series = {
+        key: (_times(new) + _times(old))[::-1] for key, (old, new) in read.items() if new.values
+    }
+    changes = new_changes(series)
+    judged = []
+    for each in results:
+        change_ = changes.get(each.group_key)
+        if each.outcome is Slowdown.NO_RESULT:
+            judged.append(each)
+        elif change_ is None:
+            # Only a change of the level is an alarm; equal trials are still equal.
+            count = len(series[each.group_key])
+            passed = each.outcome is Slowdown.NOT_SLOWER
+            outcome = Slowdown.NOT_SLOWER if passed else Slowdown.CANNOT_TELL
+            why = each.reason if passed else why_unchanged(count)
+            judged.append(replace(each, outcome=outcome, reason=why, detectable=None, repeats=None))
+        else:
+            before, after = (side.get(each.group_key, ()) for side in sides)
+            counted = [trial for trial in (*after, *before) if read_group([trial], metric).values]
+            newer = len(series[each.group_key]) - change_.index
+            ends = change_.interval.low, change_.interval.high
+            since = _since(counted[newer - 1])
+            judged.append(
+                replace(
+                    each,
+                    outcome=outcome_within(ends, limit),
+                    baseline_trials=change_.index,
+                    candidate_trials=newer,
+                    factor=change_.ratio,
+                    low=ends[0],
+                    high=ends[1],
+                    level=change_.interval.level,
+                    reason=f"since {since}",
+                    detectable=None,
+                    repeats=None,
+                    since=since,
+                )
+            )
+    return judged
+
+
+def _since(trial: Trial) -> str:
+    """The commit of a trial, else its date, else its ID."""
+    if commit := trial.labels.get("commit"):
+        return f"commit {commit[:12]}"
+    at = trial.started_at
+    return trial.id if at is None else f"{at.day} {at:%b %Y}"
 
 
 def _times(group: GroupValues) -> list[float]:
