@@ -16,8 +16,16 @@ export function lineRate(bytesPerS: number): string {
   return `${Number((bits / scale).toPrecision(4))} ${name}`;
 }
 
-/** `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
+/** `85 µs`, `1.35 ms`, `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
 export function duration(valueS: number): string {
+  if (valueS > 0 && valueS < 0.009995) {
+    const scales: [number, string][] = [
+      [1e-3, "ms"],
+      [1e-6, "µs"],
+    ];
+    const [scale, name] = scales.find(([each]) => valueS >= 0.9995 * each) ?? [1e-9, "ns"];
+    return `${Number((valueS / scale).toPrecision(3))} ${name}`;
+  }
   if (valueS < 0.9995) return `${(valueS * 1000).toFixed(0)} ms`;
   if (valueS < 99.95) return `${valueS.toFixed(1)} s`;
   const total = Math.round(valueS);

@@ -203,11 +203,13 @@ def format_rate(bytes_per_s: float | None) -> str:
 
 
 def format_duration(value_s: float | None) -> str:
-    """`value_s` for people: `0.24 ms`, `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
+    """`value_s` for people: `85 µs`, `1.35 ms`, `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
     if value_s is None or math.isnan(value_s):
         return "—"
-    if 0 < value_s < 0.0095:
-        return f"{value_s * 1000:.2g} ms"
+    if 0 < value_s < 0.009995:
+        scales = ((1e-3, "ms"), (1e-6, "µs"))
+        scale, name = next((each for each in scales if value_s >= 0.9995 * each[0]), (1e-9, "ns"))
+        return f"{value_s / scale:.3g} {name}"
     if value_s < 0.9995:
         return f"{value_s * 1000:.0f} ms"
     if value_s < 99.95:

@@ -12,6 +12,11 @@ test.each([
 ])("rate %d", (value, text) => expect(units.rate(value)).toBe(text));
 
 test.each([
+  [0, "0 ms"],
+  [2.4e-7, "240 ns"],
+  [0.00024, "240 µs"],
+  [0.00135, "1.35 ms"],
+  [0.00999, "9.99 ms"],
   [0.85, "850 ms"],
   [0.9994, "999 ms"],
   [0.9996, "1.0 s"],
