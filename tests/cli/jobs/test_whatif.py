@@ -65,6 +65,29 @@ def test_own_price_replaces_the_catalogs(job: tuple[Settings, str]) -> None:
     assert other["targets"][0]["usd"]["value"] == pytest.approx(8 * 3.6 * 60 / 3600, rel=0.01)
 
 
+def test_prices_that_the_user_set_apply(job: tuple[Settings, str]) -> None:
+    settings, id_ = job
+    words = ("whatif", id_, "--on", "i4i.4xlarge:8", "--from", "i4i.2xlarge")
+    try:
+        on_terminal(settings, "prices", "set", "node", "i4i.4xlarge", "0.01")
+        on_terminal(settings, "prices", "set", "node", "i4i.2xlarge", "0.25")
+        found = json.loads("\n".join(into_pipe(settings, *words, "--json")))["data"]
+        (target,) = found["targets"]
+        billed_s = max(60, target["time_s"]["value"])
+        assert target["usd"]["value"] == pytest.approx(8 * 0.01 * billed_s / 3600, rel=0.02)
+        today_s = max(60, found["today"]["time_s"]["value"])
+        assert found["today"]["usd"]["value"] == pytest.approx(0.25 * today_s / 3600, rel=0.02)
+        ranked = asked(job, "--on", "current", "--objective", "cost")
+        assert ranked["best"][0]["name"].startswith("i4i.4xlarge ")
+        # A core-hour applies where no other price is known, such as without the machines' type.
+        on_terminal(settings, "prices", "set", "core-hour", "0.05")
+        found = asked(job, "--executors", "4")
+        assert found["today"]["usd"] is not None
+    finally:
+        for price in (("node", "i4i.4xlarge"), ("node", "i4i.2xlarge"), ("core-hour",)):
+            on_terminal(settings, "prices", "unset", *price)
+
+
 def test_a_range_of_executors_is_tried_in_powers_of_two(job: tuple[Settings, str]) -> None:
     found = asked(job, "--executors", "1..12")
     assert [each["executors"] for each in found["targets"]] == [1, 2, 4, 8, 12]

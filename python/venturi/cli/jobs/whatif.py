@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from venturi.cli.jobs.job import own_prices
 from venturi.cli.machines.job_options import the_catalogs
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import DURATION, json_option, print_json
@@ -118,7 +119,7 @@ def command(
     """Predict a recorded job's time and cost on other machines, settings and data.
 
     TRIAL is a Spark job with an event log (venturi import spark-eventlog FILE). Executors keep
-    their recorded size unless you change it.
+    their recorded size unless you change it. Prices set by `venturi prices` replace the catalog's.
     """
     from venturi.jobs.whatif.answer import RecordedJob, answer
     from venturi.jobs.whatif.changes import JobChanges
@@ -146,7 +147,7 @@ def command(
     with open_repository() as repository:
         trial = repository.get(id_)
         ran_on = type_in(found, source) if source else recorded_type(found, trial)
-        job = RecordedJob(repository, trial, ran_on)
+        job = RecordedJob(repository, trial, ran_on, own_prices())
         compared = [
             RecordedJob(repository, repository.get(each), ran_on) for each in (*others, *more)
         ]

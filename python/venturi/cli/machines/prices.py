@@ -54,8 +54,8 @@ def command(context: click.Context, as_json: bool) -> None:
     """Set the prices of jobs: per core-hour, node type or cluster.
 
     Without a command: list the prices with the number of jobs that each applies to. `venturi jobs`,
-    `venturi show` and the start page use them. A price recorded with a run takes precedence, then
-    that of its cluster, its node type, and the core-hour.
+    `venturi show`, `venturi whatif` and the pages use them. A price recorded with a run takes
+    precedence, then that of its cluster, its node type, and the core-hour.
     """
     if context.invoked_subcommand is not None:
         return

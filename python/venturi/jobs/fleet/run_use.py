@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from venturi.machines.cost.job_prices import JobUse
+from venturi.machines.cost.job_prices import CLUSTER_LABEL, TYPE_LABEL, JobUse
 from venturi.record.cost import COST_USD, cost_of
 from venturi.record.trial import CLUSTER_HOUR, Trial
 
 if TYPE_CHECKING:
     from venturi.jobs.stages.timeline import Timeline
 
-CLUSTER_LABEL, TYPE_LABEL = "cluster", "instance_type"
-"""Labels that name the cluster and its instance type, which logs don't record."""
 _NO_CORES = "its log doesn't record the cores of all executors"
 _NO_END = "the end of the application is unknown"
 

@@ -21,7 +21,14 @@ from venturi.jobs.whatif.demand import JobDemand, demand_of
 from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, StageEffects
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
 from venturi.jobs.whatif.probed import probed_capacities
-from venturi.jobs.whatif.setup import Setup, SetupChange, priced, recorded_setup, target_setup
+from venturi.jobs.whatif.setup import (
+    Setup,
+    SetupChange,
+    at_own_price,
+    priced,
+    recorded_setup,
+    target_setup,
+)
 from venturi.jobs.whatif.task_plan import (
     ADAPTIVE,
     ADVISORY,
@@ -40,6 +47,7 @@ from venturi.jobs.whatif.uncertainty import (
 )
 from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.dataflow import Bounds
+from venturi.machines.cost.job_prices import TYPE_LABEL, JobPrices
 from venturi.machines.cost.price import billed, metered, one_currency
 from venturi.record.job_account import load
 from venturi.record.trial import State, Trial
@@ -129,12 +137,20 @@ _MOST_KEPT = 16
 
 
 class RecordedJob:
-    """A recorded job that questions can be asked about; loads and checks it once."""
+    """A recorded job that questions can be asked about; loads and checks it once.
+
+    `prices` are the user's: they count more than those of catalogs.
+    """
 
     def __init__(
-        self, repository: TrialRepository, trial: Trial, ran_on: InstanceType | None = None
+        self,
+        repository: TrialRepository,
+        trial: Trial,
+        ran_on: InstanceType | None = None,
+        prices: JobPrices | None = None,
     ) -> None:
         self.trial, self.ran_on = trial, ran_on
+        self.prices = prices or JobPrices()
         if trial.state is not State.SUCCEEDED:
             running = trial.state is State.RUNNING
             how = "it is still running" if running else f"it ended as {trial.state.value}"
@@ -152,22 +168,33 @@ class RecordedJob:
         if not len(self.demand.starts) or not self.demand.recorded.warm_s:
             raise _refused(trial, "no task has a recorded time", "give a job that ran tasks")
         self._rules = split_rules(self.demand)
-        self.setup: Setup = recorded_setup(
-            self.line, trial, ran_on, probed_capacities(repository, trial)
-        )
+        self.setup: Setup = self._recorded_setup(repository)
         self._unchanged: dict[Setup, WhatIfPrediction] = {}
         self._models: dict[tuple[object, ...], JobModel] = {}
         self.settings: Mapping[str, str] = self.line.account.configuration
         if ADAPTIVE not in self.settings and not _adaptive_by_default(self.line):
             self.settings = {**self.settings, ADAPTIVE: "false"}
 
-    def again(self, repository: TrialRepository, ran_on: InstanceType | None = None) -> RecordedJob:
-        """The same job for another question: its machines as they are known now."""
+    def again(
+        self,
+        repository: TrialRepository,
+        ran_on: InstanceType | None = None,
+        prices: JobPrices | None = None,
+    ) -> RecordedJob:
+        """The same job for another question: its machines and prices as they are known now."""
         other = copy(self)
-        known = probed_capacities(repository, self.trial)
-        other.ran_on, other.setup = ran_on, recorded_setup(self.line, self.trial, ran_on, known)
+        other.ran_on, other.prices = ran_on, prices or JobPrices()
+        other.setup = other._recorded_setup(repository)
         other._models = {}
         return other
+
+    def _recorded_setup(self, repository: TrialRepository) -> Setup:
+        known = probed_capacities(repository, self.trial)
+        made = recorded_setup(self.line, self.trial, self.ran_on, known)
+        name = self.trial.cluster.instance_type or self.trial.labels.get(TYPE_LABEL, "")
+        if self.ran_on is not None:
+            name = self.ran_on.name
+        return at_own_price(made, self.trial, name, self.prices)
 
     def model(self, changes: JobChanges, target: Setup) -> JobModel:
         """The model of the job with `changes` on `target`."""
@@ -185,8 +212,12 @@ class RecordedJob:
         return JobModel(ModeledJob(self.demand, plan, codecs, fraction), self.setup)
 
     def target(self, changes: JobChanges) -> Setup:
-        """The setup after `changes`."""
-        return target_setup(self.setup, changes.setup, self.ran_on)
+        """The setup after `changes`, at the user's price of a node if there is one."""
+        change = changes.setup
+        if change.type is not None and change.usd_per_host_hour is None:
+            own = self.prices.nodes.get(change.type.name)
+            change = replace(change, usd_per_host_hour=own)
+        return target_setup(self.setup, change, self.ran_on)
 
     def predict(
         self, changes: JobChanges, target: Setup | None = None, *, baselines: bool = True

@@ -21,6 +21,7 @@ from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.whatif.outlook import executor_slots
 from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.job_prices import CLUSTER_LABEL, JobPrices
 from venturi.machines.cost.node import node_of
 from venturi.machines.cost.price import Tariff, tariff_of
 
@@ -253,6 +254,24 @@ def priced(setup: Setup, change: SetupChange) -> Setup:
     if change.usd_per_host_hour is None:
         return setup
     return replace(setup, tariff=Tariff(change.usd_per_host_hour, "USD"), unpriced="")
+
+
+def at_own_price(setup: Setup, trial: Trial, type_name: str, prices: JobPrices) -> Setup:
+    """`setup` of a recorded job at the user's price of its cluster or of a node of its type.
+
+    That of a core-hour counts if no other price is known. Emulated clusters have no price.
+    """
+    usd = None
+    if trial.cluster.dilation is not None:
+        return setup
+    cluster = trial.cluster.name or trial.labels.get(CLUSTER_LABEL, "")
+    if (whole := prices.clusters.get(cluster)) is not None:
+        usd = whole / setup.hosts
+    elif type_name in prices.nodes:
+        usd = prices.nodes[type_name]
+    elif setup.tariff is None and prices.core_hour is not None:
+        usd = prices.core_hour * setup.slots * setup.task_cpus / setup.hosts
+    return setup if usd is None else replace(setup, tariff=Tariff(usd, "USD"), unpriced="")
 
 
 def _on_machines(made: Setup, change: SetupChange, cores: int) -> Setup:

@@ -12,6 +12,8 @@ from venturi.core.units import SECONDS_PER_HOUR, format_core_time
 from venturi.core.wording import count_of
 
 RECORDED, CLUSTER, NODE, CORE_HOUR = "recorded", "cluster", "node", "core-hour"
+CLUSTER_LABEL, TYPE_LABEL = "cluster", "instance_type"
+"""Labels that name the cluster and its instance type, which logs don't record."""
 NAMED_KINDS = (NODE, CLUSTER)
 """The kinds of prices that there are several of, each with a name."""
 MOST_USD = 1e6

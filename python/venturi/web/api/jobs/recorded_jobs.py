@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from venturi.jobs.whatif.answer import RecordedJob
 from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.job_prices import JobPrices
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
@@ -26,9 +27,13 @@ class RecordedJobs:
         self.loaded = 0
 
     def of(
-        self, repository: TrialRepository, trial: Trial, ran_on: InstanceType | None
+        self,
+        repository: TrialRepository,
+        trial: Trial,
+        ran_on: InstanceType | None,
+        prices: JobPrices | None = None,
     ) -> RecordedJob:
-        """The job of `trial`, on its machines as they are known now."""
+        """The job of `trial`, with its machines and prices as they are known now."""
         key = (trial.id, trial.state.value, *(each.sha256 for each in trial.artifacts))
         with self._lock:
             job = self._jobs.get(key)
@@ -39,7 +44,7 @@ class RecordedJobs:
             self._jobs.move_to_end(key)
             while len(self._jobs) > 1 and self._too_many():
                 self._jobs.popitem(last=False)
-        return job.again(repository, ran_on)
+        return job.again(repository, ran_on, prices)
 
     def _too_many(self) -> bool:
         tasks = sum(int(each.demand.starts[-1]) for each in self._jobs.values())

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated
 
+from venturi.core.settings import load
 from venturi.jobs.whatif.answer import (
     RecordedJob,
     WhatIfPrediction,
@@ -19,6 +20,7 @@ from venturi.jobs.whatif.size_curve import size_curve
 from venturi.machines.advice.volumes import equipped
 from venturi.machines.catalog import Catalog, load_shipped
 from venturi.machines.catalog.find import shipped_with
+from venturi.machines.cost.prices_file import own_job_prices
 from venturi.record.account_kind import ACCOUNT_KINDS
 from venturi.record.job_account import has_tables
 from venturi.record.query import paging
@@ -116,7 +118,8 @@ def whatif(
     catalogs = [_catalog(name) for name in shipped_with(names)]
     ran_on = type_in(catalogs, source) if source else recorded_type(catalogs, found)
     targets = question.targets(catalogs)
-    job = recorded_jobs(repository).of(repository, found, ran_on)
+    prices = own_job_prices(load().job_prices)
+    job = recorded_jobs(repository).of(repository, found, ran_on, prices)
     return WhatIfPage(_answered(job, targets), ())
 
 
