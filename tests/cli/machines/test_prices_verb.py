@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from command_line import into_pipe, on_terminal, venturi
-from venturi.core.settings import Settings
+from venturi.core.settings import Settings, load
+from venturi.record.store.repository import TrialRepository
+from venturi.web.api.context import Selection, Services
+from venturi.web.api.results.cost import cost
 
 DATA = Path(__file__).parents[2] / "data/spark/4.3.0"
 SKEWED = DATA / "faults/skewed-join-faulty.zstd"
@@ -175,3 +178,32 @@ def test_a_named_file_that_is_missing_or_malformed_is_an_error(
             done = venturi(verb, home=imported.home, VENTURI_PRICES=str(file))
             assert done.returncode == code
             assert "error[VEN-PRICE-FORMAT]" in done.stderr
+
+
+def test_rankings_by_cost_use_the_prices_of_node_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.delenv("VENTURI_PRICES", raising=False)
+    rows = [f"sort,{100 + n},fast.large,4,{n}" for n in range(6)]
+    rows += [f"sort,{150 + n},slow.large,4,{n}" for n in range(6)]
+    file = tmp_path / "own.csv"
+    file.write_text("\n".join(["workload,time (s),instance type,nodes,run", *rows]) + "\n")
+    assert venturi("import", file, home=home).returncode == 0
+    rank = ("rank", "--by", "instance_type", "--objective", "cost")
+    done = venturi(*rank, home=home)
+    assert (done.returncode, "venturi prices set node TYPE USD" in done.stderr) == (2, True)
+    assert venturi("prices", "set", "node", "fast.large", "0.9", home=home).returncode == 0
+    assert venturi(*rank, home=home).returncode == 2  # only one of them has a price
+    assert venturi("prices", "set", "node", "slow.large", "0.3", home=home).returncode == 0
+    done = venturi(*rank, home=home)
+    assert done.returncode == 0, done.stderr
+    assert "slow.large is cheapest" in done.stdout
+    assert "your prices (venturi prices): node fast.large $0.9/h" in done.stdout + done.stderr
+    monkeypatch.setenv("VENTURI_HOME", str(home))
+    with TrialRepository.open(load()) as repository:
+        page = cost(Services(repository), Selection(()), by=["instance_type"], objective="cost")
+    assert page.verdict.startswith("slow.large is cheapest")
+    assert page.groups[0].cost_usd is not None
+    # Four nodes for 152.5 s.
+    assert page.groups[0].cost_usd.median == pytest.approx(4 * 0.3 * 152.5 / 3600)

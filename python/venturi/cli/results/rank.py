@@ -26,8 +26,9 @@ from venturi.terminal.table import Paragraph, table, table_of
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
+    from venturi.results.effects.strata import SucceededTrials
     from venturi.results.ranking.matched_ranking import MatchedRank, MatchedRanking, MatchedSet
-    from venturi.results.ranking.rank_trials import TrialRanking
+    from venturi.results.ranking.rank_trials import RecordedPrices, TrialRanking
     from venturi.results.ranking.ranking import GroupRank as Placed
     from venturi.results.ranking.ranking import Ranking
 
@@ -115,10 +116,7 @@ def command(
     from venturi.record.query.trial_columns import BELONGING, check_settings
     from venturi.results.ranking.rank_trials import (
         Prices,
-        RecordedPrices,
         counted,
-        no_prices,
-        prices_recorded,
         rank_trials,
         recorded_prices,
         require_rankable,
@@ -152,9 +150,7 @@ def command(
         if price is not None:
             prices = Prices(price, added, "cluster" if usd_per_node_hour is None else "node")
         elif len(trials.logs) and (whose or objective != "time"):
-            prices = prices_recorded(repository, trials, asked=whose is not None)
-            if prices is None:
-                raise no_prices(repository, trials)
+            prices = _known_prices(repository, trials, asked=whose is not None)
     if not len(trials.logs):
         click.echo("no succeeded trials match", err=True)
         if as_json:
@@ -167,6 +163,22 @@ def command(
         return
     _print(ranked, keys, where)
     warn(ranked.warnings)
+
+
+def _known_prices(
+    repository: TrialRepository, trials: SucceededTrials, *, asked: bool
+) -> RecordedPrices:
+    """The recorded prices of `trials`, else those that the user has set; an error without both."""
+    from venturi.core.settings import load
+    from venturi.machines.cost.prices_file import own_job_prices
+    from venturi.results.ranking.rank_trials import no_prices, prices_recorded
+    from venturi.results.ranking.set_prices import prices_set
+
+    found = prices_recorded(repository, trials, asked=asked)
+    found = found or prices_set(repository, trials, own_job_prices(load().job_prices))
+    if found is None:
+        raise no_prices(repository, trials)
+    return found
 
 
 def _no_key(repository: TrialRepository) -> VenturiError:

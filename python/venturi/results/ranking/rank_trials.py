@@ -224,7 +224,8 @@ def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiEr
         f"a cost needs a price: {told}" if every else "a cost needs a price",
         "usd_per_hour",
         ("skip these with --prices recorded, or " if some else "")
-        + "give a price: --usd-per-node-hour USD, or --usd-per-hour USD for the whole cluster",
+        + "give a price: --usd-per-node-hour USD, or --usd-per-hour USD for the whole cluster; or "
+        "set that of each node type: venturi prices set node TYPE USD",
     )
 
 

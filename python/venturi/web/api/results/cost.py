@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Literal
 
+from venturi.core.settings import load
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration
 from venturi.core.wording import joined
 from venturi.machines.cost.price import Tariff
+from venturi.machines.cost.prices_file import own_job_prices
 from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.store.repository import TrialRepository
@@ -38,6 +40,7 @@ from venturi.results.ranking.rank_trials import (
 )
 from venturi.results.ranking.rank_trials import Prices as TrialPrices
 from venturi.results.ranking.rank_words import sentences
+from venturi.results.ranking.set_prices import prices_set
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import (
@@ -144,7 +147,8 @@ def _charged(
     repository: TrialRepository, trials: SucceededTrials, given: PricesData | None, *, asked: bool
 ) -> Charged | None:
     if given is None or given.usd_per_hour is None:
-        return prices_recorded(repository, trials, asked=asked)
+        found = prices_recorded(repository, trials, asked=asked)
+        return found or prices_set(repository, trials, own_job_prices(load().job_prices))
     return TrialPrices(given.usd_per_hour, given.plus, given.per)
 
 
