@@ -29,6 +29,7 @@ from venturi.record.query.trial_columns import (
 )
 from venturi.record.store.repository import TrialRepository
 from venturi.results.compare.names import value_text
+from venturi.results.effects.doubling import doubling_sentence, effect_of_doubling
 from venturi.results.effects.effects import curve_of
 from venturi.results.scaling.cliff import FoundCliff, find_cliff
 from venturi.results.scaling.contexts import (
@@ -50,7 +51,6 @@ from venturi.results.scaling.curves import (
 )
 from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
-from venturi.results.scaling.typical import doubling_sentence, effect_of_doubling
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import ByDep, keys_of, scalar
@@ -127,9 +127,8 @@ def scaling(
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
     every = trial_columns(repository, selection.query(), require_keys(repository, keep or ()))
     counted = np.flatnonzero(every.counted)
-    columns = select_trials(every.columns, counted)
-    if key in every.identifying:  # such as a time
-        columns |= select_trials({key: every.column(key)}, counted)
+    own = {key: every.column(key)} if key in every.identifying else {}  # such as a time
+    columns = select_trials({**every.columns, **own}, counted)
     meaning = meaning_of(key)
     asked = _ScalingQuestion(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
@@ -143,16 +142,12 @@ def scaling(
         raise refused(
             f"no trial of the selection has a number as {x!r}", "x", "`venturi keys` lists the keys"
         )
-    if key not in columns or not len(counted):
-        return _nothing(
-            asked,
-            f"cannot tell: all {len(counted):,} trials have the same {key}"
-            if len(counted)
-            else "no succeeded trial matches the conditions",
-        )
+    if not len(counted):
+        return _nothing(asked, "no succeeded trial matches the conditions")
+    if key not in columns:
+        return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}")
     found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
-    named = keys_of(by)
-    if named:
+    if named := keys_of(by):
         found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
     if identifying := every.identifying.keys() - {key, *left_out}:
@@ -162,13 +157,24 @@ def scaling(
         answer = replace(answer, verdict=_of_all(asked, found) or answer.verdict)
     if meaning is Meaning.AMOUNT or key in WORK:
         return answer  # more work takes longer: no amount is the best
-    grows = key == "hosts" or "hosts" in found.along  # other hosts have other names
+    return _with_matched(answer, asked, every, found, left_out)
+
+
+def _with_matched(
+    answer: Scaling,
+    asked: _ScalingQuestion,
+    every: TrialColumns,
+    found: Contexts,
+    left_out: Sequence[str],
+) -> Scaling:
+    """`answer` with the curve over matched settings, and its verdict instead of one of many."""
+    grows = asked.x == "hosts" or "hosts" in found.along  # other hosts have other names
     ignored = {*left_out, *((HOST_NAMES, DISK_FOLDERS) if grows else ())}
-    matched = curve_of(every, key, frozenset(ignored))
+    matched = curve_of(every, asked.x, frozenset(ignored))
     answer = replace(answer, matched=matched)
-    if matched is None or matched.best is None or answer.total == 1 or to is not None:
+    if matched is None or matched.best is None or answer.total == 1 or asked.to is not None:
         return answer
-    return replace(answer, verdict=matched.sentence)  # one answer, not one of many curves
+    return replace(answer, verdict=matched.sentence)
 
 
 def _of_all(asked: _ScalingQuestion, found: Contexts) -> str | None:
