@@ -35,6 +35,10 @@ def examples() -> Iterator[tuple[str, Path]]:
         for path in sorted((RESULTS / folder).glob("*.*")):
             if path.name != "README.md":
                 yield name, path
+    for folder in ("asv", "clickbench"):
+        for path in sorted((RESULTS / "tools" / folder).glob("*.json")):
+            yield "bench-tools", path
+    yield "bench-tools", RESULTS / "tools" / "pytest-benchmark.json"
     for path in sorted((DATA / "spark").rglob("*")):
         if path.is_file() and path.suffix != ".md" and "appstatus" not in path.name:
             yield "spark-eventlog", path

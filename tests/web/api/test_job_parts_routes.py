@@ -182,7 +182,7 @@ def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
         first = told()
         assert first[2:] == [None, None]
         assert "not in this repository" in str(job_of(repository, replace(trial, samples=())))
-        monkeypatch.setattr(answers_module, "_program", lambda: "another")
+        monkeypatch.setattr(answers_module, "program_digest", lambda: "another")
         assert all("not in this repository" in missing for missing in told()[2:])
         aside.rename(table)
         assert told() == first  # computed again, and kept
