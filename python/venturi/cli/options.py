@@ -68,6 +68,11 @@ wait_option: Callable[[F], F] = click.option(
     help="Wait until no other command is measuring on this host.",
 )
 
+predict_option: Callable[[F], F] = click.option(
+    "--predict",
+    is_flag=True,
+    help="Before each counted trial, predict its time from earlier ones; the trial stores both.",
+)
 
 _LABELS = "venturi.labels"
 _LABEL = re.compile(r"([A-Za-z][\w.-]{0,63})=(.{1,200})")

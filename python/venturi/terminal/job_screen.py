@@ -21,8 +21,10 @@ from venturi.jobs.stages.verdict import in_words
 from venturi.machines.cost.job_prices import JobCost
 from venturi.record.dropped_tables import tables_dropped
 from venturi.record.job_account import JobAccount
+from venturi.record.prediction import prediction_check
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options
+from venturi.terminal.predictions import check_text
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, at_least, shorten_to
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def _top(
     failed = failed_queries(account)
     failure = [*_failure(trial, account, analysis, failed), *_incomplete(trial, analysis.lacking)]
     top = [Paragraph(headline(trial, account, analysis), "bold"), *cost_line(cost, trial, found)]
+    top += prediction_line(trial)
     return top, failure
 
 
@@ -125,6 +128,14 @@ def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragra
     worth = f"; fix 1 saves {about_cost(saved)}" if saved else ""
     fits = len(text) + len(worth) <= SCREEN_WIDTH
     yield Paragraph(shorten_to(text, SCREEN_WIDTH) + (worth if fits else ""))
+
+
+def prediction_line(trial: Trial) -> list[Paragraph]:
+    """Return the stored prediction next to the trial's time, if there is one."""
+    if (check := prediction_check(trial)) is None:
+        return []
+    text = check_text(check)
+    return [Paragraph(text[0].upper() + text[1:])]
 
 
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from venturi.core.units import format_duration
+from venturi.core.wording import count_of
 
 if TYPE_CHECKING:
     from venturi.machines.cost.dataflow import Bounds
+    from venturi.record.prediction import PredictionCheck, StoredPrediction
 
 
 def time_text(span: Bounds, at_least: bool = False) -> str:
@@ -53,6 +55,50 @@ def predicted_and_taken(
     if measured_s is None:
         return f"{told}, nothing measured"
     return f"{told}, took {format_duration(measured_s)}: {_difference(measured_s / predicted_s)}"
+
+
+def prediction_text(found: StoredPrediction) -> str:
+    """`predicted 12.1 s (10.9–14.0), from 5 trials (same settings)`, or why it is missing."""
+    if found.elapsed_s is None:
+        return f"no prediction: {found.missing_reason}"
+    said = f"predicted {_stored_text(found)}"
+    if found.trials:
+        said += f", from {count_of(found.trials, 'trial')} ({found.basis})"
+    if found.range_reason is not None:
+        said += f"; no range: {found.range_reason}"
+    return said
+
+
+def check_text(check: PredictionCheck) -> str:
+    """`predicted 12.1 s (10.9–14.0), took 12.8 s: inside the range`, in one line."""
+    found = check.predicted
+    if found.elapsed_s is None:
+        said = f"not predicted: {found.missing_reason}"
+        return (
+            said
+            if check.measured_s is None
+            else f"took {format_duration(check.measured_s)}, {said}"
+        )
+    said = f"predicted {_stored_text(found)}"
+    if check.measured_s is None:
+        return f"{said}, no time measured: {check.unmeasured}"
+    if check.inside is None:
+        ratio = check.measured_s / found.elapsed_s
+        return f"{said}, took {format_duration(check.measured_s)}: {_difference(ratio)}; no range"
+    where = "inside" if check.inside else "outside"
+    return f"{said}, took {format_duration(check.measured_s)}: {where} the range"
+
+
+def _stored_text(found: StoredPrediction) -> str:
+    """`12.1 s (10.9–14.0 s)`; a range from own runs says so."""
+    if found.low_s is None or found.high_s is None:
+        return format_duration(found.elapsed_s)
+    low, high = format_duration(found.low_s), format_duration(found.high_s)
+    number, _, unit = low.rpartition(" ")
+    if " " not in number and high.endswith(f" {unit}") and high.count(" ") == 1:
+        low = number
+    own = f", {count_of(found.own_runs, 'own run')}" if found.own_runs else ""
+    return f"{format_duration(found.elapsed_s)} ({low}–{high}{own})"
 
 
 def _difference(ratio: float) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from venturi.core.units import format_bytes_decimal, format_duration, format_rate
 from venturi.machines.health.verdict import verdicts
 from venturi.record.cost import recorded_cost
+from venturi.record.prediction import prediction_check
 from venturi.record.trial import Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal.measurements import DISK_NAMES, NET_NAMES, rates
+from venturi.terminal.predictions import check_text
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, pairs, shorten_to, table
 
 _SETTINGS = 4
@@ -22,6 +24,9 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
     yield Paragraph(headline(trial), "bold")
     if trial.failure is not None:
         yield Paragraph(f"{trial.failure.message} [{trial.failure.code}]", indent=2)
+    if (check := prediction_check(trial)) is not None:
+        text = check_text(check)
+        yield Paragraph(text[0].upper() + text[1:], indent=2)
     if trial.warnings:
         first = trial.warnings[0]
         more = len(trial.warnings) - 1

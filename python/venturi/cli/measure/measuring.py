@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 import click
 
 from venturi.cli.open_repository import open_repository
-from venturi.cli.progress import progress_bars
+from venturi.cli.progress import progress_bars, step
 from venturi.core import settings
 from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
@@ -45,12 +45,16 @@ def find_agent() -> Agent:
 
 @dataclass(frozen=True)
 class MeasuringCommand:
-    """A command that may measure now, and the store of its trials."""
+    """A command that may measure now, and the store of its trials.
+
+    With `predict`, each trial stores a prediction of its time before it starts.
+    """
 
     keeper: TrialStore
     more: Mapping[str, Any]
     alone_as: str | None = None
     wait: bool = False
+    predict: bool = False
 
     def alone_on(self, hosts: Mapping[str, LiveHost]) -> AbstractContextManager[None]:
         """While it is open nothing else measures on `hosts`, if nothing else does here."""
@@ -63,7 +67,8 @@ class MeasuringCommand:
         from venturi.measure.trial.runner import open_session
 
         opened = opened or partial(open_session, find_agent())
-        return opened(self.keeper, **self.more)
+        session = opened(self.keeper, **self.more)
+        return predicting(session) if self.predict else session
 
 
 @contextmanager
@@ -156,6 +161,25 @@ def _disturbing(who: str) -> TrialWarning:
     text = f"at the start {who} was measuring on this host: each disturbs the other's times"
     say(f"warning: {text}")
     return TrialWarning("VEN-MEASURE-BUSY", text)
+
+
+def predicting(session: Session) -> Session:
+    """`session`, with a prediction from the record in each trial before it starts."""
+    talk = session.on_progress is not None
+    return replace(session, predict=partial(_predicted, talk=talk))
+
+
+def _predicted(planned: Trial, *, talk: bool) -> tuple[Sample, ...]:
+    """The samples of the prediction for `planned` from the record, which is printed to `talk`."""
+    from venturi.results.predictions.next_run import predict_run
+    from venturi.results.predictions.past_runs import past_runs
+    from venturi.terminal.predictions import prediction_text
+
+    with open_repository() as repository:
+        found = predict_run(planned, past_runs(repository, planned))
+    if talk:
+        step(prediction_text(found))
+    return found.samples()
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,15 @@ from venturi.cli.measure.designs import design_of
 from venturi.cli.measure.measuring import measuring_now, say, this_host
 from venturi.cli.measure.sites import look, require_engines, require_lab, site_of
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import F, json_option, label_option, print_json, quiet_option, wait_option
+from venturi.cli.options import (
+    F,
+    json_option,
+    label_option,
+    predict_option,
+    print_json,
+    quiet_option,
+    wait_option,
+)
 from venturi.cli.progress import step
 from venturi.core import settings, toml_file
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
@@ -148,24 +157,26 @@ def check(file: Path, *, as_json: bool) -> None:
 @command.command()
 @file_argument
 @label_option
+@predict_option
 @wait_option
 @quiet_option
 @json_option
-def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
+def start(file: Path, *, quiet: bool, as_json: bool, **how: bool) -> int:
     """Start a plan. To continue a started plan, use `resume`."""
-    return _take(file, begun=False, again=False, wait=wait, quiet=quiet, as_json=as_json)
+    return _take(file, begun=False, again=False, quiet=quiet, as_json=as_json, **how)
 
 
 @command.command()
 @file_argument
 @click.option("--failed", is_flag=True, help="Also retry trials without retries left.")
 @label_option
+@predict_option
 @wait_option
 @quiet_option
 @json_option
-def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) -> int:
+def resume(file: Path, *, failed: bool, quiet: bool, as_json: bool, **how: bool) -> int:
     """Continue a plan: run missing trials, repeat interrupted ones."""
-    return _take(file, begun=True, again=failed, wait=wait, quiet=quiet, as_json=as_json)
+    return _take(file, begun=True, again=failed, quiet=quiet, as_json=as_json, **how)
 
 
 @command.command()
@@ -179,12 +190,22 @@ def status(file: Path, *, as_json: bool) -> None:
     _show(plan, found, as_json=as_json, by_factor=True)
 
 
-def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_json: bool) -> int:
+def _take(
+    file: Path,
+    *,
+    begun: bool,
+    again: bool,
+    wait: bool,
+    predict: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
     from venturi.measure.studies.run import take
 
     plan = _read(file)
     talk = not quiet and not as_json
-    with measuring_now(show_progress=talk, alone_as=f"plan {file}", wait=wait) as measuring:
+    with measuring_now(show_progress=talk, alone_as=f"plan {file}", wait=wait) as alone:
+        measuring = replace(alone, predict=predict)
         if not begun and measuring.keeper.trials_of(plan.id):
             raise VenturiError(
                 "VEN-PLAN-BEGUN",

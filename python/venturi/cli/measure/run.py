@@ -13,7 +13,7 @@ import click
 
 from venturi.cli.measure.clusters import cluster_option
 from venturi.cli.measure.designs import design_of
-from venturi.cli.measure.measuring import records, say
+from venturi.cli.measure.measuring import predicting, records, say
 from venturi.cli.measure.target import ExecutionTarget, execution_target
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import (
@@ -21,6 +21,7 @@ from venturi.cli.options import (
     DURATION,
     json_option,
     label_option,
+    predict_option,
     print_json,
     quiet_option,
     wait_option,
@@ -178,6 +179,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Keep the generated input in DIR/venturi-inputs for later commands.",
 )
+@predict_option
 @wait_option
 @quiet_option
 @json_option
@@ -200,6 +202,7 @@ def command(
     cluster: ClusterSpec | None,
     resume: bool,
     traced: bool,
+    predict: bool,
     keep_data: bool,
     keep_input: bool,
     wait: bool,
@@ -250,7 +253,7 @@ def command(
                 "workers": workers,
             }
             specs = _specs(engines, settings, {**same, **limits})
-            whole = _traced(session, traced=traced)
+            whole = _traced(predicting(session) if predict else session, traced=traced)
             trials = _run(
                 whole, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
             )
@@ -554,11 +557,9 @@ def _show(trials: list[Trial], warned: Collection[str], *, as_json: bool) -> Non
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
-    engines: dict[str, list[Trial]] = {}
-    for trial in trials:
-        engines.setdefault(_deployed(trial), []).append(trial)
-    for name, own in engines.items():
-        if len(engines) > 1:
+    for name in dict.fromkeys(map(_deployed, trials)):
+        own = [trial for trial in trials if _deployed(trial) == name]
+        if len(own) < len(trials):
             show(f"{name}, {own[-1].engine.version}")
         show(repetitions(own))
         kind = ENGINES[own[-1].engine.name]

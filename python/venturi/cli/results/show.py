@@ -23,9 +23,11 @@ from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.dropped_tables import REMEDY, require_tables, tables_dropped
 from venturi.record.job_account import NOT_RECORDED
+from venturi.record.prediction import prediction_check
 from venturi.record.trial import Cluster, Link, Sample, State, Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal import several_hosts
+from venturi.terminal.predictions import check_text
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table, table_of
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool)
 
             data = ADAPTER.dump_python(trial, mode="json")
             data |= several_hosts.data(trial)
+            if (check := prediction_check(trial)) is not None:
+                data["prediction"] = check
             if (kept := _kept(repository, trial)) is not None:
                 data["job"] = {"dropped": tables_dropped(trial), "summary": kept}
             elif (job := job_of(repository, trial)) is not None:
@@ -315,6 +319,7 @@ def _facts(trial: Trial, by: Author | None) -> Table:
         ("input", size),
         ("engine", f"{trial.engine.name} {trial.engine.version}"),
         ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
+        ("prediction", None if (check := prediction_check(trial)) is None else check_text(check)),
         (
             several_hosts.REAL,
             None if (real_s := real_time_s(trial)) is None else _on_real(trial.cluster, real_s),

@@ -8,7 +8,7 @@ start can find it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ from venturi.record.trial import (
     Host,
     Provenance,
     ProvenanceKind,
+    Sample,
     Software,
     State,
     Trial,
@@ -79,7 +80,8 @@ class Session:
 
     `warnings` concern the time before the trials; every trial gets them. `members` are all hosts if
     there are several, the first also as `agent` and `host`; `cluster` describes them together. With
-    `traced`, requests to the disks of the trials' data are recorded.
+    `traced`, requests to the disks of the trials' data are recorded. `predict` gets each planned
+    trial and returns the samples of its prediction, which are stored before anything starts.
     """
 
     agent: Agent
@@ -92,6 +94,7 @@ class Session:
     members: tuple[SessionMember, ...] = ()
     cluster: Cluster = field(default_factory=lambda: Cluster(()))
     traced: bool = False
+    predict: Callable[[Trial], tuple[Sample, ...]] | None = None
 
     @property
     def hosts(self) -> tuple[SessionMember, ...]:
@@ -180,7 +183,10 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     it is recorded as interrupted, cleaned up, and Interrupted raised.
     """
     origin_s = time.monotonic()
-    trial = session.repository.add(_planned(session, job.chosen))
+    planned = _planned(session, job.chosen)
+    if session.predict is not None and not planned.warm_up:
+        planned = replace(planned, samples=session.predict(planned))
+    trial = session.repository.add(planned)
     step = StepContext(session.agent, origin_s, session.on_progress)
     with temporary(HERE, SERIES_PREFIX) as folder:
         samplers: tuple[Sampler | None, ...] = (None,) * len(session.hosts)

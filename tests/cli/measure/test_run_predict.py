@@ -1,0 +1,57 @@
+"""`venturi run --predict`: the prediction is stored before the run, and shown next to its time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import venturi
+
+
+def ran(folder: Path, *more: object, **environment: str) -> Any:
+    """The trials of a run on the stand-in agent, which always takes 2.1 s."""
+    return venturi(
+        *("run", "terasort", "--bytes", "20kB", "--warm-up", 0, "--dir", folder, "--json", *more),
+        home=folder / "home",
+        **environment,
+    )
+
+
+@pytest.mark.slow
+def test_prediction_is_stored_and_compared(tmp_path: Path) -> None:
+    done = ran(tmp_path, "--repeat", 3, "--predict")
+    assert done.returncode == 0, done.stderr
+    first, second, third = json.loads(done.stdout)["data"]
+    shown = [
+        json.loads(venturi("show", each["id"], "--json", home=tmp_path / "home").stdout)["data"]
+        for each in (first, second, third)
+    ]
+    nothing, alone, whole = (each["prediction"] for each in shown)
+    assert nothing["predicted"]["elapsed_s"] is None
+    assert "no counted run of terasort" in nothing["predicted"]["missing_reason"]
+    assert alone["predicted"]["elapsed_s"] == alone["measured_s"] == 2.1
+    assert alone["predicted"]["range_reason"] == "one earlier run shows no spread"
+    assert whole["inside"] is True
+    text = venturi("show", third["id"], home=tmp_path / "home").stdout
+    assert "predicted 2.1 s (2.1–2.1 s), took 2.1 s: inside the range" in text
+
+
+@pytest.mark.slow
+def test_a_failed_run_keeps_its_prediction(tmp_path: Path) -> None:
+    assert ran(tmp_path, "--repeat", 1).returncode == 0
+    failed = ran(tmp_path, "--repeat", 1, "--predict", FAKE_FAULT="fail-in-sort")
+    assert failed.returncode == 1
+    data = json.loads(venturi("show", "last", "--json", home=tmp_path / "home").stdout)["data"]
+    assert data["state"] == "failed"
+    assert data["prediction"]["predicted"]["elapsed_s"] == 2.1
+    assert data["prediction"]["unmeasured"] == "the trial is failed"
+
+
+@pytest.mark.slow
+def test_without_the_option_nothing_is_predicted(tmp_path: Path) -> None:
+    assert ran(tmp_path, "--repeat", 1).returncode == 0
+    data = json.loads(venturi("show", "last", "--json", home=tmp_path / "home").stdout)["data"]
+    assert "prediction" not in data
