@@ -20,6 +20,9 @@ from functools import cache
 from importlib import resources
 from statistics import fmean, median
 
+from venturi.core.statistics.conformal import conformal_error
+from venturi.core.statistics.stats import Missing
+
 CONFIDENCE = 0.9
 _MOST = 10.0  # ratios beyond it are noise of a small saving; their logarithm has no bound
 _FEW = 3.0  # the factor below and above where there are fewer than nine observations
@@ -62,15 +65,15 @@ class Calibration:
             if pair.replayed_s > 0:
                 ratios.setdefault((pair.rule, pair.program), []).append(pair.log_ratio)
         self._seen = [(rule, fmean(found)) for (rule, _), found in ratios.items()]
-        errors = sorted(
+        errors = [
             abs(ratio - center) / spread
             for place, (rule, ratio) in enumerate(self._seen)
             for center, spread in [_center(rule, self._seen[:place] + self._seen[place + 1 :])]
-        )
-        place = math.ceil(CONFIDENCE * (len(errors) + 1)) - 1
+        ]
+        found = conformal_error(errors, CONFIDENCE)
         # Too few errors have no such quantile.
         few = max([*errors, math.log(_FEW)])
-        self._error = errors[place] if place < len(errors) else few
+        self._error = few if isinstance(found, Missing) else found
 
     def saving(self, rule: str, replayed_s: float, most_s: float, *, bound: bool) -> Saving:
         """The saving of a finding, at most `most_s`; a `bound` is never exceeded by a fix."""
