@@ -71,7 +71,8 @@ wait_option: Callable[[F], F] = click.option(
 predict_option: Callable[[F], F] = click.option(
     "--predict",
     is_flag=True,
-    help="Before each counted trial, predict its time from earlier ones; the trial stores both.",
+    help="Before each counted trial, predict its time from earlier ones and store the prediction; "
+    "see `venturi predict --errors`.",
 )
 
 _LABELS = "venturi.labels"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
     from venturi.machines.cost.dataflow import Bounds
     from venturi.record.prediction import PredictionCheck, StoredPrediction
+    from venturi.results.predictions.errors import PredictionErrors
 
 
 def time_text(span: Bounds, at_least: bool = False) -> str:
@@ -87,6 +90,40 @@ def check_text(check: PredictionCheck) -> str:
         return f"{said}, took {format_duration(check.measured_s)}: {_difference(ratio)}; no range"
     where = "inside" if check.inside else "outside"
     return f"{said}, took {format_duration(check.measured_s)}: {where} the range"
+
+
+def error_lines(found: PredictionErrors) -> Iterator[Paragraph | Table]:
+    """Yield the sentence, the groups, and why predictions couldn't be compared."""
+    yield Paragraph(found.sentence, "bold")
+    if found.groups:
+        yield Paragraph("")
+        made = table(
+            "workload",
+            "engine",
+            "bottleneck",
+            "data",
+            "runs",
+            "median error",
+            "bias",
+            "ranges held",
+            left=4,
+            prose=("bottleneck",),
+            spare=("bias",),
+        )
+        for each in found.groups:
+            made.add(
+                each.workload,
+                each.engine,
+                each.bottleneck or UNKNOWN,
+                each.distance,
+                f"{each.runs:,}",
+                f"{each.median_error:.0%}",
+                f"{each.bias:+.0%}",
+                f"{each.held} of {each.ranges}" if each.ranges else UNKNOWN,
+            )
+        yield made
+    for reason, count in found.not_compared.items():
+        yield Paragraph(f"{count_of(count, 'prediction')} not compared: {reason}", "dim")
 
 
 def _stored_text(found: StoredPrediction) -> str:

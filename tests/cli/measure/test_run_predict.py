@@ -55,3 +55,24 @@ def test_without_the_option_nothing_is_predicted(tmp_path: Path) -> None:
     assert ran(tmp_path, "--repeat", 1).returncode == 0
     data = json.loads(venturi("show", "last", "--json", home=tmp_path / "home").stdout)["data"]
     assert "prediction" not in data
+
+
+@pytest.mark.slow
+def test_errors_of_predictions(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    nothing = venturi("predict", "--errors", home=home)
+    assert nothing.returncode == 0, nothing.stderr
+    assert nothing.stdout == "No run has a stored prediction yet.\n"
+    assert ran(tmp_path, "--repeat", 3, "--predict").returncode == 0
+    first, *_ = venturi("predict", "--errors", home=home).stdout.splitlines()
+    assert first == "Median error 0% over 2 runs; 1 of 1 range held the time (90% should)."
+    data = json.loads(venturi("predict", "--errors", "--json", home=home).stdout)["data"]
+    assert (data["sentence"], len(data["runs"])) == (first, 2)
+    assert sum(data["not_compared"].values()) == 1
+
+
+def test_errors_take_no_job(tmp_path: Path) -> None:
+    wrong = venturi("predict", "--errors", "--sort", "1TB", home=tmp_path / "home")
+    assert wrong.returncode == 2
+    assert "without a job" in wrong.stderr
+    assert venturi("predict", "--sort", "1TB", home=tmp_path / "home").returncode == 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import wraps
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from venturi.cli.machines.job_options import (
     type_and_nodes,
     workload_options,
 )
-from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import DURATION, F, json_option, print_json
 from venturi.cli.screen import details_option, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration, format_usd
@@ -43,14 +45,35 @@ _STARTUP = (
 )
 
 
+def errors_option(command: F) -> F:
+    """`--errors`, which answers from the record and takes no job."""
+
+    @wraps(command)
+    def with_errors(*, errors: bool, **others: Any) -> Any:
+        if errors:
+            given = ("trial_id", "sort_bytes", "data_bytes", "job_file", "machines")
+            if any(others[name] for name in given):
+                raise click.UsageError("give --errors without a job and without --on")
+            return _show_errors(as_json=others["as_json"])
+        if not others["machines"]:
+            raise click.UsageError("Missing option '--on'.")
+        return command(**others)
+
+    return click.option(
+        "--errors",
+        is_flag=True,
+        help="Instead, show how far the predictions stored by `venturi run --predict` were off.",
+    )(with_errors)  # type: ignore[return-value]  # has one option more
+
+
 @click.command()
+@errors_option
 @workload_options
 @click.option(
     "--on",
     "machines",
     metavar="TYPE:NODES",
     multiple=True,
-    required=True,
     help="Machine type and number, such as i2.8xlarge:178; repeatable.",
 )
 @limit_options
@@ -99,7 +122,8 @@ def command(
 ) -> None:
     """Predict a job's time and cost on given machines.
 
-    With --explain, each figure shows its formula and the origin of its inputs.
+    With --explain, each figure shows its formula and the origin of its inputs. With --errors, see
+    how far predictions of your own runs were from their times.
     """
     from venturi.machines.advice.explain import explain
     from venturi.machines.advice.hardware import compared
@@ -155,6 +179,25 @@ def command(
         show(Paragraph(line, indent=2))
     if any(each.lower_bound for each in options):
         show(Paragraph("≥ at least: of a rate only an upper bound is known", "dim", 2))
+
+
+def _show_errors(*, as_json: bool) -> None:
+    """Predicted against measured times of all runs."""
+    from venturi.core import settings
+    from venturi.jobs.fleet.bottlenecks import job_bottlenecks
+    from venturi.record.query.predicted import predicted_trials
+    from venturi.results.predictions.errors import prediction_errors
+    from venturi.terminal.predictions import error_lines
+
+    with open_repository() as repository:
+        trials = predicted_trials(repository)
+        found = prediction_errors(trials, job_bottlenecks(repository, trials, settings.load().home))
+    if as_json:
+        print_json({**asdict(found), "sentence": found.sentence})
+        return
+    if not found.runs:
+        next_step("store one", "venturi run terasort --predict")
+    show(*error_lines(found))
 
 
 def _predicted(
