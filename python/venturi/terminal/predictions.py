@@ -61,19 +61,19 @@ def predicted_and_taken(
 
 
 def prediction_text(found: StoredPrediction) -> str:
-    """`predicted 12.1 s (10.9–14.0), from 5 trials (same settings)`, or why it is missing."""
+    """`predicted 12.1 s (10.9–14.0 s): same settings, 5 trials`, or why it is missing."""
     if found.elapsed_s is None:
         return f"no prediction: {found.missing_reason}"
     said = f"predicted {_stored_text(found)}"
     if found.trials:
-        said += f", from {count_of(found.trials, 'trial')} ({found.basis})"
+        said += f": {found.basis}, {count_of(found.trials, 'trial')}"
     if found.range_reason is not None:
         said += f"; no range: {found.range_reason}"
     return said
 
 
 def check_text(check: PredictionCheck) -> str:
-    """`predicted 12.1 s (10.9–14.0), took 12.8 s: inside the range`, in one line."""
+    """`predicted 12.1 s (10.9–14.0 s), took 12.8 s: inside the range`, in one line."""
     found = check.predicted
     if found.elapsed_s is None:
         said = f"not predicted: {found.missing_reason}"
@@ -127,14 +127,14 @@ def error_lines(found: PredictionErrors) -> Iterator[Paragraph | Table]:
 
 
 def _stored_text(found: StoredPrediction) -> str:
-    """`12.1 s (10.9–14.0 s)`; a range from own runs says so."""
+    """`12.1 s (10.9–14.0 s)`, or `12.1 s (10.9–14.0 s, from 12 own runs)` if they set the range."""
     if found.low_s is None or found.high_s is None:
         return format_duration(found.elapsed_s)
     low, high = format_duration(found.low_s), format_duration(found.high_s)
     number, _, unit = low.rpartition(" ")
     if " " not in number and high.endswith(f" {unit}") and high.count(" ") == 1:
         low = number
-    own = f", {count_of(found.own_runs, 'own run')}" if found.own_runs else ""
+    own = f", from {count_of(found.own_runs, 'own run')}" if found.own_runs else ""
     return f"{format_duration(found.elapsed_s)} ({low}–{high}{own})"
 
 

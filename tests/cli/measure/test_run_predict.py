@@ -76,3 +76,13 @@ def test_errors_take_no_job(tmp_path: Path) -> None:
     assert wrong.returncode == 2
     assert "without a job" in wrong.stderr
     assert venturi("predict", "--sort", "1TB", home=tmp_path / "home").returncode == 2
+
+
+@pytest.mark.slow
+def test_ten_own_runs_set_the_range(tmp_path: Path) -> None:
+    assert ran(tmp_path, "--repeat", 12, "--predict").returncode == 0
+    home = tmp_path / "home"
+    data = json.loads(venturi("show", "last", "--json", home=home).stdout)["data"]
+    assert data["prediction"]["predicted"]["own_runs"] == 10
+    text = venturi("show", "last", home=home).stdout
+    assert "predicted 2.1 s (2.1–2.1 s, from 10 own runs), took 2.1 s: inside the range" in text
