@@ -171,16 +171,20 @@ def predicting(session: Session) -> Session:
 
 def _predicted(planned: Trial, *, talk: bool) -> tuple[Sample, ...]:
     """The samples of the prediction for `planned` from the record, which is printed to `talk`."""
+    from venturi.jobs.whatif.next_run import predict_from_job
     from venturi.record.query.conditions import Condition
     from venturi.record.query.predicted import predicted_trials
     from venturi.results.predictions.calibrated import calibrated
     from venturi.results.predictions.errors import prediction_errors
-    from venturi.results.predictions.next_run import predict_run
+    from venturi.results.predictions.next_run import NOTHING, PROPORTIONAL, predict_run
     from venturi.results.predictions.past_runs import past_runs
     from venturi.terminal.predictions import prediction_text
 
     with open_repository() as repository:
-        found = predict_run(planned, past_runs(repository, planned))
+        past = past_runs(repository, planned)
+        found = predict_run(planned, past)
+        if found.basis in {NOTHING, PROPORTIONAL}:
+            found = predict_from_job(repository, planned, past) or found
         same_engine = Condition.equal("engine", planned.engine.name)
         known = prediction_errors(predicted_trials(repository, same_engine)).runs
     found = calibrated(found, planned.workload.name, planned.engine.name, known)
