@@ -86,3 +86,21 @@ def test_ten_own_runs_set_the_range(tmp_path: Path) -> None:
     assert data["prediction"]["predicted"]["own_runs"] == 10
     text = venturi("show", "last", home=home).stdout
     assert "predicted 2.1 s (2.1–2.1 s, from 10 own runs), took 2.1 s: inside the range" in text
+
+
+@pytest.mark.slow
+def test_a_plan_predicts_its_trials(tmp_path: Path, agent_binary: Path) -> None:
+    file = tmp_path / "study.toml"
+    (tmp_path / "data").mkdir()
+    file.write_text(
+        "repeats = 3\nwarm_ups = 1\n[factors]\nworkload = ['terasort']\nbytes = ['96kB']\n"
+        "disk = ['here']\n[disks.here]\ninput = ['data']\nscratch = ['data']\noutput = ['data']\n"
+    )
+    real = {"VENTURI_AGENT": str(agent_binary), "VENTURI_ALLOW_DEBUG": "1"}
+    home = tmp_path / "home"
+    done = venturi("plan", "start", file, "--predict", home=home, **real)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(venturi("predict", "--errors", "--json", home=home).stdout)["data"]
+    assert len(data["runs"]) == 1  # the warm-up isn't predicted, the first has no evidence
+    assert data["runs"][0]["basis"] == "same settings"
+    assert sum(data["not_compared"].values()) == 1

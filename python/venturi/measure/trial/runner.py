@@ -182,10 +182,10 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     Returns it succeeded or invalid. A failed trial is recorded and its error raised; after Ctrl-C
     it is recorded as interrupted, cleaned up, and Interrupted raised.
     """
-    origin_s = time.monotonic()
     planned = _planned(session, job.chosen)
     if session.predict is not None and not planned.warm_up:
-        planned = replace(planned, samples=session.predict(planned))
+        planned = replace(planned, samples=session.predict(planned), started_at=now())
+    origin_s = time.monotonic()
     trial = session.repository.add(planned)
     step = StepContext(session.agent, origin_s, session.on_progress)
     with temporary(HERE, SERIES_PREFIX) as folder:
