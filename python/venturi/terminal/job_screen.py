@@ -86,7 +86,7 @@ def kept_screen(trial: Trial, kept: KeptSummary, cost: JobCost) -> list[Paragrap
     named = Paragraph(_named(trial, format_duration(kept.elapsed_s), kept.ending), "bold")
     why = kept.row.finding_reason
     found = kept.diagnosis or Diagnosis(_sentence(why or "no findings"), (), why, ())
-    top = [named, *cost_line(cost, trial, found)]
+    top = [named, *cost_line(cost, trial, found), *prediction_line(trial)]
     lines = _screen(trial.state, top, failure, found, kept.narrowest, lines_max=18)
     stages, tasks = (f"{kept.counts.get(each, 0):,}" for each in ("stages", "task_attempts"))
     why = f"Stages ({stages}) and tasks ({tasks}) can't be shown: {tables_dropped(trial)}."
@@ -131,11 +131,13 @@ def cost_line(cost: JobCost, trial: Trial, found: Diagnosis) -> Iterator[Paragra
 
 
 def prediction_line(trial: Trial) -> list[Paragraph]:
-    """Return the stored prediction next to the trial's time, if there is one."""
+    """Return the stored prediction next to the trial's time, if there is one.
+
+    That time includes the start of the engine, which the headline's doesn't.
+    """
     if (check := prediction_check(trial)) is None:
         return []
-    text = check_text(check)
-    return [Paragraph(text[0].upper() + text[1:])]
+    return [*_block(f"Whole run: {check_text(check)}", "", 2)]
 
 
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
