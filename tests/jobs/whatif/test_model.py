@@ -24,6 +24,7 @@ from venturi.jobs.whatif.demand import demand_of
 from venturi.jobs.whatif.model import JobModel, ModeledJob
 from venturi.jobs.whatif.setup import Setup, SetupChange, recorded_setup, target_setup
 from venturi.jobs.whatif.task_plan import same_tasks, split_rules, task_plan
+from venturi.machines.catalog import parse
 from venturi.record.job_account import JobAccount
 
 DATA = Path(__file__).parents[2] / "data" / "spark" / "4.3.0"
@@ -130,6 +131,35 @@ def test_disks_limit_a_stage_to_their_rate(tmp_path: Path) -> None:
     assert job.model().limits(effects, job.with_(disk=1e8)) == ["disk"]
     # Infinitely fast disks leave the CPU time.
     assert job.time_s(job.with_(disk=1e15)) == pytest.approx(5 + 20, rel=0.01)
+
+
+@pytest.mark.parametrize(("block_bytes", "seeks"), [(1_310_720, 100), (13_107.2, 11)])
+def test_small_shuffle_blocks_share_a_seek(tmp_path: Path, block_bytes: float, seeks: int) -> None:
+    """100 tasks read a block each of one map task's output: 100 seeks, or 10 parts of 128 KiB."""
+    fetched = {"Shuffle Read Metrics": {"Local Bytes Read": round(block_bytes)}}
+    job = Modeled(log_of(100, 1, **fetched).account(tmp_path))
+    assert job.demand.recorded_sums.requests.tolist() == pytest.approx([seeks], rel=1e-3)
+
+
+def test_disks_of_a_host_seek_concurrently(tmp_path: Path) -> None:
+    fact = "hdd{n},{name},{value},,,{unit},measured,sheet,2026-01-01,\n"
+    catalog = parse(
+        "instance_type,attribute,value,low,high,unit,kind,source,as_of,note\n"
+        + "".join(
+            fact.format(n=n, name=name, value=value, unit=unit)
+            for n in (1, 8)
+            for name, value, unit in (
+                ("vcpus", 4, 1),
+                ("disk_kind", "HDD", ""),
+                ("disk_count", n, 1),
+                ("local_read_rate", 100 * n, "MB/s"),
+            )
+        ),
+        "own",
+    )
+    job = Modeled(log_of(8, 10).account(tmp_path))
+    seeks = [job.with_(SetupChange(catalog.types[name])).seek_s for name in ("hdd1", "hdd8")]
+    assert seeks == [8e-3, 1e-3]
 
 
 def test_bytes_that_disks_could_not_have_read_came_from_memory(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ LEAST_BYTES_PER_S = 1e6
 """Chosen by us: tasks process data at least so fast; the rest of their time is overhead."""
 RECORD_BYTES = 100
 """Chosen by us: of an input record, where the log has fewer. Parquet readers report too few."""
+READAHEAD_BYTES = 128 * 1024
+"""Linux's default: a seek brings the next blocks of a map output file, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class TaskSums:
     `sums` has the seconds of each part (parts, stages). `longest` has the parts of those tasks that
     may be the longest: of the longest in each part, and in all (parts, parts + 1, stages). Bytes:
     read and written in sequence, `fetched` from and `written` to shuffles, memory that tasks
-    `need`, and its spilled part. `requests` is the number of shuffle blocks that are read.
+    `need`, and its spilled part. `requests` is the number of random reads of the shuffle. Tasks
+    that run concurrently read neighboring blocks of a map output file, so small blocks share them.
     """
 
     n: Floats
@@ -263,7 +266,8 @@ def sums_of(
     fetched = summed(demand.fetched[rows] * size)
     tasks_of = {key[0]: count for key, count in zip(demand.keys, n, strict=True)}
     spans = demand.line.spans
-    maps = [sum(tasks_of.get(each, 0) for each in spans[key].parent_ids) for key in demand.keys]
+    parents = [sum(tasks_of.get(each, 0) for each in spans[key].parent_ids) for key in demand.keys]
+    maps = np.maximum(np.array(parents), 1)
     return TaskSums(
         n=n,
         size=np.divide(summed(size), n, out=np.ones(len(n)), where=there),
@@ -274,5 +278,5 @@ def sums_of(
         written=summed(demand.shuffle_written[rows] * size),
         need=summed((demand.peak_memory + demand.spilled_memory)[rows] * size),
         spilled_memory=summed(demand.spilled_memory[rows] * size),
-        requests=np.where(fetched > 0, np.maximum(np.array(maps), 1) * n, 0.0),
+        requests=np.where(fetched > 0, np.minimum(maps * n, maps + fetched / READAHEAD_BYTES), 0.0),
     )

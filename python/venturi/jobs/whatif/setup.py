@@ -48,8 +48,9 @@ class Setup:
     """Hosts with executors. Rates are bytes/s of one host, reading and writing concurrently.
 
     `cpu` is the speed of a core relative to the recorded machine's. `cores` are a host's CPUs.
-    `heap_bytes` is an executor's heap. `seek_s` is the time of a random request, 0 on flash.
-    `tariff` prices a host; without one, `unpriced` says why.
+    `heap_bytes` is an executor's heap. `seek_s` is a host's time for a random request: a disk's by
+    their number, as they seek concurrently; 0 on flash. `tariff` prices a host; without one,
+    `unpriced` says why.
     """
 
     name: str
@@ -175,7 +176,8 @@ def _on_type(setup: Setup, type_: InstanceType, recorded: InstanceType | None) -
         cpu=cpu_factor(type_, recorded),
         disk=disk or assumed(250e6, 125e6, 1000e6, "a network volume, as the type has no disk"),
         network=node.network or assumed(1.25e9, 0.125e9, 3.1e9, "Unknown: 1 to 25 Gbit/s"),
-        seek_s=_SEEK_S.get((type_.word("disk_kind") or "").lower(), 0.0),
+        seek_s=_SEEK_S.get((type_.word("disk_kind") or "").lower(), 0.0)
+        / max(type_.number("disk_count") or 1.0, 1.0),
         tariff=tariff,
         unpriced="" if tariff else type_.fact("price").note,
     )
