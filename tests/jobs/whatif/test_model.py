@@ -133,6 +133,17 @@ def test_disks_limit_a_stage_to_their_rate(tmp_path: Path) -> None:
     assert job.time_s(job.with_(disk=1e15)) == pytest.approx(5 + 20, rel=0.01)
 
 
+def test_without_cpu_times_tasks_wait_for_disks_only_while_these_are_busy(tmp_path: Path) -> None:
+    reading = {"Input Metrics": {"Bytes Read": 4 * GB}, "Executor CPU Time": None}
+    job = Modeled(log_of(8, 10, **reading).account(tmp_path), disk=1.6e9, cores=2)
+    # 32 GB at 1.6 GB/s keep the disks busy for 20 of the 40 s; the rest isn't theirs.
+    target = job.with_(disk=1e15)
+    found, effects = job.model().time_s(target)
+    assert found == pytest.approx(5 + 20, rel=0.01)
+    assert job.model().limits(effects, target) == ["waiting"]
+    assert job.time_s(job.with_(disk=0.8e9)) == pytest.approx(5 + 20 + 40, rel=0.01)
+
+
 @pytest.mark.parametrize(("block_bytes", "seeks"), [(1_310_720, 100), (13_107.2, 11)])
 def test_small_shuffle_blocks_share_a_seek(tmp_path: Path, block_bytes: float, seeks: int) -> None:
     """100 tasks read a block each of one map task's output: 100 seeks, or 10 parts of 128 KiB."""

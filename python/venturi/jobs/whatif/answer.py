@@ -303,6 +303,8 @@ class RecordedJob:
             yield "task time below 1 MB/s is overhead that doesn't grow with the data"
         if changes.setup.type is not None:
             yield "starting the machines isn't included; the driver is as fast as recorded"
+        if not self.demand.cpu_known:
+            yield "the log has no CPU times: tasks waited for disks only while these had to be busy"
         if self.demand.lacks:
             yield f"not in the log, counted as 0: {', '.join(self.demand.lacks)}"
 

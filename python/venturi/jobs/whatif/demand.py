@@ -102,7 +102,8 @@ class JobDemand:
     Attempts of stage n are at `starts[n]` to `starts[n + 1]`; losing speculative copies are left
     out. `parts_s` has a row for each of `PARTS`. Byte arrays have a value for each attempt.
     `growing` is the share of an attempt's time, but its fixed part, that grows with its data.
-    `recorded` is the replay of the job as it ran.
+    `recorded` is the replay of the job as it ran. Without `cpu_known` the log has no CPU times, so
+    the disk part also has the time in which tasks that read or wrote were computing.
     """
 
     line: Timeline
@@ -119,6 +120,7 @@ class JobDemand:
     growing: Floats
     recorded: SlotSimulation
     lacks: tuple[str, ...]
+    cpu_known: bool = True
     _replayed: dict[int, float] = field(default_factory=dict)
 
     def sums(self, values: Floats) -> Floats:
@@ -187,6 +189,7 @@ def demand_of(line: Timeline) -> JobDemand:
         peak_memory=columns["peak_memory"],
         recorded=recorded,
         lacks=tuple(lacks),
+        cpu_known="cpu" in tasks.times.causes,
     )
 
 

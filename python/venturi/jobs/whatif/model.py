@@ -136,12 +136,13 @@ class JobModel:
         factors = np.ones((len(PARTS), len(before.n)))
         cpu = 1 / target.cpu.value
         factors[CPU] = cpu * (1 + self._codec_share)
-        factors[DISK] = disk.factor(alone_s)
-        factors[SPILL] = disk.factor(alone_s) * spill.kept
+        factors[WAIT] = cpu * _oversubscribed(source, target)
+        waits = self._disk_share(source)
+        factors[DISK] = waits * disk.factor(alone_s) + (1 - waits) * factors[WAIT]
+        factors[SPILL] = factors[DISK] * spill.kept
         wire = _wire_s(before, source), self._bytes_ratio * _wire_s(after, target)
         slower = source.network.value / target.network.value * self._bytes_ratio
         factors[NETWORK] = slower * _crowding(wire[0] / alone_s, source, target)
-        factors[WAIT] = cpu * _oversubscribed(source, target)
         extra_s = spill.extra_bytes / SPILL_BYTES_PER_CORE_S * cpu
         known = after.sums[CPU] > 0
         factors[CPU, known] += extra_s[known] / after.sums[CPU, known]
@@ -221,6 +222,19 @@ class JobModel:
         np.divide(added_s, cpu_s, out=found, where=cpu_s > 0)
         return np.maximum(found, -0.9)
 
+    def _disk_share(self, source: Setup) -> Floats:
+        """How much of the disk part of each stage is waits for disks.
+
+        Without CPU times in the log it is at most the share of the stage in which the disks of
+        `source` must have been busy.
+        """
+        if self.demand.cpu_known:
+            return np.ones(len(self._before.n))
+        alone_s = np.maximum(self._recorded[0], 1e-9)
+        busy_s = _service_s(self._before, source, 1.0) / source.hosts
+        found: Floats = np.minimum(busy_s / alone_s, 1.0)
+        return found
+
     def _spill(self, target: Setup) -> _Spill:
         """How much of the recorded spilling is left on `target`, and how much is added."""
         before, after = self._before, self._after
@@ -245,6 +259,9 @@ class JobModel:
     def limits(self, effects: StageEffects, target: Setup) -> list[str]:
         """The bottleneck of each stage: one of `PARTS`, or `LONGEST`."""
         by_part = effects.factors * self._after.sums
+        computing = (1 - self._disk_share(self.source)) * effects.factors[WAIT]
+        by_part[DISK] -= computing * self._after.sums[DISK]
+        by_part[WAIT] += computing * self._after.sums[DISK]
         names = np.array(PARTS)[by_part.argmax(axis=0)]
         slots = np.clip(self._after.n, 1, target.slots)
         alone = effects.stage_s > effects.task_s / slots * _ALONE
