@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command_line import into_pipe, on_terminal, venturi
-from event_log import put
+from event_log import SparkLog, put
 from venturi.core.settings import Settings
 
 SPARK = Path(__file__).parents[2] / "data/spark/4.3.0"
@@ -161,3 +161,37 @@ def test_a_job_that_did_not_succeed_is_refused(log: str, tmp_path: Path) -> None
     done = venturi("whatif", shown[0].rpartition(" ")[2], "--data", "2x", home=settings.home)
     assert done.returncode == 1
     assert "it ended as" in done.stderr
+
+
+def test_cached_data_that_no_longer_fit_are_named(tmp_path: Path) -> None:
+    stored = {
+        "RDD ID": 1,
+        "Name": "points",
+        "Storage Level": {"Use Memory": True, "Use Disk": True, "Deserialized": True},
+        "Number of Partitions": 4,
+        "Number of Cached Partitions": 4,
+        "Memory Size": 3 * 10**9,
+        "Disk Size": 0,
+    }
+    log = SparkLog(**{"spark.executor.memory": "8g"})
+    log.executor("1", 2, 0)
+    log.job(0, 1, 41, [0])
+    log.stage(0, 1, 41, 4, rdds=(stored,))
+    for place in range(4):
+        log.task(0, 1 + 20 * (place // 2), 21 + 20 * (place // 2))
+    log.end(42)
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    path = put(tmp_path / "application_1_0001", b"".join(log.lines))
+    id_ = on_terminal(settings, "import", str(path))[0].rpartition(" ")[2]
+
+    def assumed(*options: str) -> list[str]:
+        (target,) = asked((settings, id_), *options)["targets"]
+        return [each for each in target["assumes"] if "cached" in each]
+
+    # (8 GiB - 300 MiB) x 0.6 are 4.97 GB: enough for 3 GB, but not for 6 GB.
+    assert assumed("--data", "1.5x") == []
+    assert assumed("--data", "2x") == [
+        "6.0 GB of cached data don't fit in the memory of the executors (5.0 GB); reading or "
+        "computing the rest again isn't modeled"
+    ]
+    assert assumed("--data", "2x", "--executors", "2") == []

@@ -11,14 +11,22 @@ import numpy as np
 
 from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity, ValueKind
-from venturi.core.units import SECONDS_PER_HOUR
+from venturi.core.units import SECONDS_PER_HOUR, format_bytes_decimal
 from venturi.core.wording import joined
+from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.stage import label_of
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.whatif.changes import MEMORY, JobChanges, codec_change
 from venturi.jobs.whatif.demand import JobDemand, demand_of
-from venturi.jobs.whatif.model import DRIVER, LONGEST, JobModel, ModeledJob, StageEffects
+from venturi.jobs.whatif.model import (
+    DRIVER,
+    LONGEST,
+    JobModel,
+    ModeledJob,
+    StageEffects,
+    unified_bytes,
+)
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
 from venturi.jobs.whatif.probed import probed_capacities
 from venturi.jobs.whatif.setup import (
@@ -134,6 +142,7 @@ GROWTH = Quantity(
 
 
 _MOST_KEPT = 16
+_MOST_CACHES = 100
 
 
 class RecordedJob:
@@ -207,9 +216,12 @@ class RecordedJob:
         settings = self.settings, {**self.settings, **changes.settings}
         both = self.setup.slots, slots
         plan = task_plan(self.demand, self._rules, changes.data, both, settings)
-        fraction = float(self.settings.get("spark.memory.fraction") or 0.6)
         codecs, _ = codec_change(self.settings, changes.settings)
-        return JobModel(ModeledJob(self.demand, plan, codecs, fraction), self.setup)
+        return JobModel(ModeledJob(self.demand, plan, codecs, self._memory_fraction), self.setup)
+
+    @property
+    def _memory_fraction(self) -> float:
+        return float(self.settings.get("spark.memory.fraction") or 0.6)
 
     def target(self, changes: JobChanges) -> Setup:
         """The setup after `changes`, at the user's price of a node if there is one."""
@@ -244,7 +256,11 @@ class RecordedJob:
             _limits(model, effects, target),
             self._baselines(target.slots) if baselines else {},
             rests_on,
-            (*model.plan.assumes, *self._assumes(changes, same_tasks=model.plan.as_recorded)),
+            (
+                *model.plan.assumes,
+                *self._assumes(changes, same_tasks=model.plan.as_recorded),
+                *self._cache_assumes(changes, target),
+            ),
             interval_origin(distances),
             any(not 1 / EXTRAPOLATED <= each <= EXTRAPOLATED for each in distances.values()),
             _stages(model, effects, target),
@@ -307,6 +323,28 @@ class RecordedJob:
             yield "the log has no CPU times: tasks waited for disks only while these had to be busy"
         if self.demand.lacks:
             yield f"not in the log, counted as 0: {', '.join(self.demand.lacks)}"
+
+    def _cache_assumes(self, changes: JobChanges, target: Setup) -> Iterable[str]:
+        """A warning if cached data that fit in memory don't on the target."""
+        largest = max(
+            (
+                each.memory_bytes or 0
+                for each in cache_uses(self.line.account, _MOST_CACHES)
+                if not each.disk_bytes
+            ),
+            default=0,
+        )
+        needed = changes.data * largest
+        kept, keeps = (
+            each.executors * unified_bytes(each, self._memory_fraction)
+            for each in (self.setup, target)
+        )
+        if needed > keeps and largest <= kept:
+            yield (
+                f"{format_bytes_decimal(needed)} of cached data don't fit in the memory of the "
+                f"executors ({format_bytes_decimal(keeps)}); reading or computing the rest again "
+                "isn't modeled"
+            )
 
 
 def answer(job: RecordedJob, changes: Sequence[JobChanges]) -> WhatIfAnswer:

@@ -239,9 +239,7 @@ class JobModel:
         """How much of the recorded spilling is left on `target`, and how much is added."""
         before, after = self._before, self._after
         has, will_have = (
-            max(each.heap_bytes - HEAP_RESERVED_BYTES, 0.0)
-            * self.job.memory_fraction
-            / each.slots_each
+            unified_bytes(each, self.job.memory_fraction) / each.slots_each
             for each in (self.source, target)
         )
         need_then = before.need / np.maximum(before.n, 1)
@@ -269,6 +267,11 @@ class JobModel:
         full = np.array([PARTS[CPU], PARTS[DISK], PARTS[NETWORK]])[effects.shared_s.argmax(axis=0)]
         found: list[str] = np.where(effects.stretch > 1, full, names).tolist()
         return found
+
+
+def unified_bytes(setup: Setup, memory_fraction: float) -> float:
+    """An executor's memory for tasks and cached data."""
+    return max(setup.heap_bytes - HEAP_RESERVED_BYTES, 0.0) * memory_fraction
 
 
 @dataclass(frozen=True, slots=True)
