@@ -6,6 +6,8 @@ errors next to those of the simpler predictions. A pair counts for the one kind 
 has; pairs with several, or beyond the range that the model claims, are shown as such. Trials that
 others disturbed are left out, unless --disturbed is given. `--write` updates the table of errors
 that intervals rest on, from undisturbed trials only.
+
+`published` predicts published figures from one another, and needs no repository.
 """
 
 from __future__ import annotations
@@ -22,6 +24,12 @@ from statistics import median, quantiles
 import click
 
 import venturi.jobs.whatif
+from benchmarks.models.published import (
+    NOT_MODELED,
+    PublishedPair,
+    published_pairs,
+    summary,
+)
 from venturi.cli.open_repository import open_repository
 from venturi.core.errors import VenturiError
 from venturi.jobs.whatif.answer import BASELINES, RecordedJob
@@ -90,6 +98,29 @@ def evaluate(*, disturbed: bool, write: bool) -> None:
         click.echo(f"\n{kind}: {_summary(pairs)}")
     if write:
         TABLE.write_text(_written(TABLE.read_text("utf-8"), found), "utf-8")
+
+
+@main.command()
+@click.option("--all", "all_pairs", is_flag=True, help="Print each figure, not only the groups.")
+def published(*, all_pairs: bool) -> None:
+    """Predict published figures from one another with the same models."""
+    groups: dict[str, list[PublishedPair]] = {}
+    if all_pairs:
+        click.echo("| figure | from | predicted | published | error | range holds |")
+        click.echo("|---|---|--:|--:|--:|---|")
+    for pair in published_pairs():
+        groups.setdefault(pair.group, []).append(pair)
+        if all_pairs:
+            held = {None: "no range", True: "yes", False: "no"}[pair.held]
+            click.echo(
+                f"| {pair.table}, {pair.target} | {pair.source} | {pair.predicted_s:.1f} s "
+                f"| {pair.published_s:.1f} s | {pair.error:+.0%} | {held} |"
+            )
+    for name, pairs in sorted(groups.items()):
+        click.echo(f"{name}: {summary(pairs)}")
+    click.echo(f"all: {summary([pair for pairs in groups.values() for pair in pairs])}")
+    for case, reason in NOT_MODELED.items():
+        click.echo(f"not modeled: {case}: {reason}")
 
 
 def _pairs(disturbed: bool) -> Iterator[tuple[str, ValidationPair]]:
