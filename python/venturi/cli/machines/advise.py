@@ -87,8 +87,9 @@ command.add_command(tiers)
     type=click.Choice(("recommended", "cheapest", "fastest")),
     default="recommended",
     show_default=True,
-    help="Option to name first. Recommended: costs at most 10 % more than the cheapest, with the "
-    "fewest nodes, or without a deadline the fastest.",
+    help="Option to name first. Recommended: the fewest nodes among options that cost at most 25 % "
+    "more than the cheapest. Without a deadline, it takes at most 4 times as long as the fastest "
+    "of them.",
 )
 @click.option(
     "--nodes", type=click.IntRange(1, MOST_NODES), help="Consider only this number of nodes."
