@@ -163,8 +163,8 @@ def _why_recommended(cheapest: Option, best: Option) -> Iterator[str]:
         return
     more = best.usd.value / cheapest.usd.value - 1
     yield (
-        f"Recommended for its {best.nodes:,} machines instead of {cheapest.nodes:,}, at a cost "
-        + (f"{more:.0%} higher." if more >= 0.005 else "as low.")
+        f"Recommended for its {count_of(best.nodes, 'machine')} instead of {cheapest.nodes:,}, "
+        "at a cost " + (f"{more:.0%} higher." if more >= 0.005 else "as low.")
     )
 
 

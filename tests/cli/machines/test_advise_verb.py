@@ -103,6 +103,13 @@ def test_100_tb_today_has_options_of_three_clouds_with_sources_and_ranges() -> N
     assert "Elsewhere: " in text
 
 
+def test_a_single_machine_is_recommended_in_the_singular() -> None:
+    shown = run(
+        "advise", "hardware", "--sort", "100GB", "--deadline", "5min", "--provider", "aws"
+    ).stdout
+    assert "Recommended for its 1 machine instead of 3, at a cost 23% higher." in shown
+
+
 def test_options_alone_are_a_question_for_hardware() -> None:
     short = run("advise", *SORT[2:])
     assert (short.exit_code, short.stdout) == (0, run(*SORT).stdout)
