@@ -1,4 +1,4 @@
-"""Ten sizing questions with constraints, each answer judged against a calculation by hand.
+"""Sizing questions with constraints, each answer judged against a calculation by hand.
 
 The calculations use the rates of the catalog `current` (MB/s of a node), 210 s of start-up, and
 N nodes: a pass takes as long as its slowest resource. Failures add under 0.1 %.
@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from venturi.cli.main import cli
+from venturi.core.errors import VenturiError
 
 START_S = 210
 
@@ -51,6 +52,16 @@ ONE_I3EN = START_S + 2 * 10e3 / 222.3
 # 74 of 75 parts cross 1,160 MB/s, then the disks write 1,882 MB/s.
 FASTEST_I8G = START_S + 74 / 75 * 50e6 / 75 / 1160.2 + 50e6 / 75 / 1882.4
 FOUR_I4I = START_S + 2 * 30e6 / 4 / 10548
+# 50 TB of input, 60 TB shuffled and 60 TB written need 6.3 nodes of 30 TB, filled to 90 %. The most
+# bytes of a pass decide: 150,000 core-s on 7 x 128 vCPUs take 3 min, the network takes 13 min.
+SEVEN_I4I = START_S + 2 * 60e6 / 7 / 10548
+# 15 TB need 16.7 TB. At worst, 6,339 MB/s, a pass takes 789 s: 26 of 30 min. i4i.24xlarge would
+# hold the data too, but needs 35 min at worst.
+RUNNING_I4I = 2 * 5e6 / 10548
+# 30 TB need 33.3 TB, and the largest type has 23 TB.
+TWO_L32 = START_S + 2 * 10e6 / 2 / 5866.7
+# The most disks of 50 nodes: 16,363 MB/s each.
+FIFTY_I8GE = START_S + 2 * 100e6 / 50 / 16363.3
 GIB_HOUR = 0.08 / 720  # USD of gp3
 
 QUESTIONS = {
@@ -117,6 +128,24 @@ QUESTIONS = {
         FOUR_I4I,
         node_hours(4, 0.8 * 10.9824, FOUR_I4I),
     ),
+    "more shuffle than input": Question(
+        "--data 50TB --shuffle 1.2 --core-s-per-gb 3 --deadline 2h --provider aws",
+        "7 i4i.32xlarge",
+        SEVEN_I4I,
+        node_hours(7, 10.9824, SEVEN_I4I),
+    ),
+    "a cluster that runs already": Question(
+        "--sort 5TB --deadline 30min --family i4i --startup 0s",
+        "1 i4i.32xlarge",
+        RUNNING_I4I,
+        node_hours(1, 10.9824, RUNNING_I4I),
+    ),
+    "one region": Question(
+        "--sort 10TB --deadline 1h --region eastus",
+        "2 Standard_L32aos_v4",
+        TWO_L32,
+        node_hours(2, 3.616, TWO_L32),
+    ),
 }
 
 
@@ -152,3 +181,22 @@ def test_the_answer_is_that_by_hand(asked: Question, tmp_path: Path) -> None:
         if each["within_limits"] and each["cost_usd"]["value"] <= 1.25 * cheapest
     ]
     assert first["nodes"] == min(each["nodes"] for each in tied)
+
+
+def refused(options: str) -> VenturiError:
+    done = CliRunner().invoke(cli, ["advise", "hardware", *options.split()])
+    assert isinstance(done.exception, VenturiError)
+    assert done.exception.code == "VEN-ADVISE-NOWHERE"
+    return done.exception
+
+
+def test_an_impossible_deadline_names_the_nearest_possible_one() -> None:
+    hint = refused("--sort 100TB --deadline 7min --provider aws --max-nodes 50").hint
+    assert "50 i8ge.48xlarge would keep --deadline 455s" in hint
+    assert pytest.approx(455, abs=1) == FIFTY_I8GE
+
+
+def test_a_deadline_within_the_start_up_names_it_instead_of_machines() -> None:
+    hint = refused("--sort 100GB --deadline 3min --provider aws").hint
+    assert "the cluster takes 3 min 30 s to start; add --startup 0s if it runs" in hint
+    assert "would keep" not in hint

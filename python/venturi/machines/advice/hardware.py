@@ -19,7 +19,7 @@ import numpy as np
 
 from venturi.core.domain import invalid
 from venturi.core.errors import VenturiError
-from venturi.core.units import format_bytes_decimal
+from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.core.wording import count_of
 from venturi.machines.advice.assume import EXAMPLE_OF
 from venturi.machines.advice.choose import (
@@ -412,8 +412,11 @@ def _no_option_error(request: HardwareRequest, excluded: Sequence[RuledOut]) -> 
     """The error when no type is an option: which limits are hit, and the nearest that would do."""
     by_reason = Counter(each.reason for each in excluded)
     told = ", ".join(f"{reason} ({count})" for reason, count in by_reason.most_common())
-    near = nearest(excluded)
+    near, start_s = nearest(excluded), request.job.startup_s
     hints = [f"nearest: {near}"] if near else []
+    if request.deadline_s is not None and request.deadline_s <= start_s:
+        start = format_duration(start_s)
+        hints = [f"the cluster takes {start} to start; add --startup 0s if it runs already"]
     where: dict[str, object] = {}
     for reason, _ in by_reason.most_common():
         details = Counter(each.detail for each in excluded if each.reason is reason)
