@@ -12,6 +12,7 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/price them with --plus cluster=NAME:USD/g, "group by cluster and add a price for each of them"],
   [/would keep --deadline (\S+)/g, "would keep a deadline of $1"],
   [/would keep --budget (\S+)/g, "would keep a budget of US$ $1"],
+  [/; add --startup 0s if it runs already/g, ""],
   [/\(--nodes (\d+)\)/g, "(Nodes: $1)"],
   [/\(--max-nodes [^ =]+=(\d+)\)/g, "(Available nodes: $1)"],
   [/give what is missing with --assume or --measured/g, "give a rate for unknown ones"],

@@ -23,6 +23,9 @@ test("what a terminal types is said as what the page has", () => {
   expect(onPage("Nearest: 12 i8g would keep --deadline 90s; 9 d3 would hold it (--nodes 9)")).toBe(
     "Nearest: 12 i8g would keep a deadline of 90s; 9 d3 would hold it (Nodes: 9)",
   );
+  expect(onPage("the cluster takes 3 min to start; add --startup 0s if it runs already")).toBe(
+    "the cluster takes 3 min to start",
+  );
   expect(onPage("give what is missing with --assume or --measured")).not.toMatch(/--/);
 });
 
