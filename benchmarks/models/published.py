@@ -65,7 +65,10 @@ _EXECUTORS, _CORES, _HEAP = 32, 5, "18g"  # the talk's first configuration, on f
 
 @dataclass(frozen=True, slots=True)
 class PublishedPair:
-    """A figure and its prediction from another; `range_s` is None where the model has none."""
+    """A figure and its prediction from another; `range_s` is None where the model has none.
+
+    `simple_s` is the guess without a model: in proportion to the data, else unchanged.
+    """
 
     table: str
     kind: str
@@ -73,6 +76,7 @@ class PublishedPair:
     target: str
     published_s: float
     predicted_s: float
+    simple_s: float
     range_s: tuple[float, float] | None
 
     @property
@@ -85,6 +89,11 @@ class PublishedPair:
     def error(self) -> float:
         """(predicted - published) / published."""
         return self.predicted_s / self.published_s - 1
+
+    @property
+    def simple_error(self) -> float:
+        """The error of the guess without a model."""
+        return self.simple_s / self.published_s - 1
 
     @property
     def held(self) -> bool | None:
@@ -109,11 +118,14 @@ def published_pairs() -> Iterator[PublishedPair]:
 
 
 def summary(pairs: Sequence[PublishedPair]) -> str:
-    """Median error, and how many ranges hold."""
+    """Median errors with and without a model, and how many ranges hold."""
     found = [each.held for each in pairs if each.held is not None]
     ranges = f"{sum(found)} of {len(found)} ranges hold" if found else "no ranges"
-    middle = median(abs(each.error) for each in pairs)
-    return f"{len(pairs)} figures, median error {middle:.0%}, {ranges}"
+    own, simple = (
+        median(map(abs, errors))
+        for errors in ([each.error for each in pairs], [each.simple_error for each in pairs])
+    )
+    return f"{len(pairs)} figures, median error {own:.0%} (without a model {simple:.0%}), {ranges}"
 
 
 def _settings(folder: Path) -> Settings:
@@ -204,6 +216,7 @@ def _mapreduce(trials: Sequence[Trial]) -> Iterator[PublishedPair]:
             _label(other),
             _elapsed_s(other),
             ratio * there.value,
+            _simple_s(one, other),
             bounds,
         )
 
@@ -218,6 +231,10 @@ def _one_change(one: Trial, other: Trial) -> str | None:
     if layout == size:
         return None
     return LAYOUT if layout else SIZE
+
+
+def _simple_s(one: Trial, other: Trial) -> float:
+    return _elapsed_s(one) * _number(other, "dataset_TB") / _number(one, "dataset_TB")
 
 
 def _label(trial: Trial) -> str:
@@ -247,6 +264,7 @@ def _spark(trials: Sequence[Trial], folder: Path) -> Iterator[PublishedPair]:
             _label(other),
             _elapsed_s(other),
             found.value,
+            _simple_s(one, other),
             (found.low, found.high),
         )
 
@@ -276,7 +294,9 @@ def _cliff(trials: Sequence[Trial]) -> Iterator[PublishedPair]:
         others = [each for each in trials if each is not left_out]
         sizes = [_number(each, "dataset_TB") * TB for each in others]
         cliff = fit_memory_cliff(sizes, [_elapsed_s(each) for each in others], heaps)
-        predicted_s = memory_cliff_s(_number(left_out, "dataset_TB") * TB, cliff)
+        size = _number(left_out, "dataset_TB")
+        predicted_s = memory_cliff_s(size * TB, cliff)
+        nearest = min(others, key=lambda each: abs(_number(each, "dataset_TB") - size))
         yield PublishedPair(
             "21 logistic-regression",
             CLIFF,
@@ -284,6 +304,7 @@ def _cliff(trials: Sequence[Trial]) -> Iterator[PublishedPair]:
             _label(left_out),
             _elapsed_s(left_out),
             predicted_s,
+            _simple_s(nearest, left_out),
             None,
         )
 
@@ -313,9 +334,8 @@ def _nweight(trials: Sequence[Trial], folder: Path) -> Iterator[PublishedPair]:
         ways = here.removeprefix("intel-"), there.removeprefix("intel-")
         for stage, after in zip(stages, found.stages, strict=True):
             predicted_s = stage.elapsed_s * after.after_s / after.before_s
-            yield PublishedPair(
-                f"NWeight {stage.name}", DISK, *ways, times_s[stage.name], predicted_s, None
-            )
+            there_s = times_s[stage.name], predicted_s, stage.elapsed_s
+            yield PublishedPair(f"NWeight {stage.name}", DISK, *ways, *there_s, None)
         whole = found.time_s
         yield PublishedPair(
             "NWeight, all stages",
@@ -323,6 +343,7 @@ def _nweight(trials: Sequence[Trial], folder: Path) -> Iterator[PublishedPair]:
             *ways,
             _elapsed_s(rows[there]),
             whole.value,
+            _elapsed_s(rows[here]),
             (whole.low, whole.high),
         )
 

@@ -88,6 +88,23 @@ def test_median_error_of_each_program_and_kind_of_change(pairs: list[PublishedPa
     }
 
 
+def test_models_beat_the_guess_in_proportion_to_the_data(pairs: list[PublishedPair]) -> None:
+    """Where a network, a disk or a memory limits; elsewhere the models say no more than that."""
+    better = {}
+    for name in {each.group for each in pairs}:
+        own = [each for each in pairs if each.group == name]
+        simple = median(abs(each.simple_error) for each in own)
+        assert median_error(own) <= simple + 1e-3
+        if median_error(own) < simple - 1e-3:
+            better[name] = round(100 * simple)
+    assert better == {
+        "NWeight, disk": 18,
+        "logistic-regression, memory cliff": 11,
+        "teragen, VMs per host": 39,
+        "terasort, VMs per host": 34,
+    }
+
+
 def test_ranges_hold_in_nine_of_ten_cases(pairs: list[PublishedPair]) -> None:
     held = [each.held for each in pairs if each.held is not None]
     assert len(held) == 290
