@@ -195,3 +195,21 @@ def test_cached_data_that_no_longer_fit_are_named(tmp_path: Path) -> None:
         "computing the rest again isn't modeled"
     ]
     assert assumed("--data", "2x", "--executors", "2") == []
+
+
+def test_size_of_cached_data_comes_from_the_stages_that_read_them(tmp_path: Path) -> None:
+    """A log without block updates: four stages read the 148 MB that a cache, too small, held.
+
+    (550 MiB - 300 MiB) x 0.6 are 157 MB.
+    """
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    log = SPARK / "faults/cache-too-small-faulty.zstd"
+    id_ = on_terminal(settings, "import", str(log))[0].rpartition(" ")[2]
+
+    def assumed(*options: str) -> list[str]:
+        (target,) = asked((settings, id_), *options)["targets"]
+        return [each for each in target["assumes"] if "cached" in each]
+
+    assert assumed("--data", "1.05x") == []
+    (warning,) = assumed("--data", "1.1x")
+    assert warning.startswith("163.1 MB of cached data don't fit in the memory of the executors")

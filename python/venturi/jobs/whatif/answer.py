@@ -13,10 +13,10 @@ from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR, format_bytes_decimal
 from venturi.core.wording import joined
-from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.stage import label_of
 from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.jobs.whatif.cached import cached_bytes
 from venturi.jobs.whatif.changes import MEMORY, JobChanges, codec_change
 from venturi.jobs.whatif.demand import JobDemand, demand_of
 from venturi.jobs.whatif.model import (
@@ -142,7 +142,6 @@ GROWTH = Quantity(
 
 
 _MOST_KEPT = 16
-_MOST_CACHES = 100
 
 
 class RecordedJob:
@@ -326,14 +325,7 @@ class RecordedJob:
 
     def _cache_assumes(self, changes: JobChanges, target: Setup) -> Iterable[str]:
         """A warning if cached data that fit in memory don't on the target."""
-        largest = max(
-            (
-                each.memory_bytes or 0
-                for each in cache_uses(self.line.account, _MOST_CACHES)
-                if not each.disk_bytes
-            ),
-            default=0,
-        )
+        largest = cached_bytes(self.demand)
         needed = changes.data * largest
         kept, keeps = (
             each.executors * unified_bytes(each, self._memory_fraction)
