@@ -14,7 +14,7 @@ from venturi.jobs.failures.messages import headline as cause_line
 from venturi.jobs.logs.trial import LOST
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
-from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning
+from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning, lost_executors_sentence
 from venturi.jobs.stages.queries import ending, failed_queries
 from venturi.jobs.stages.stage import Analysis, NarrowestPoint, WastedTime
 from venturi.jobs.stages.verdict import in_words
@@ -72,6 +72,9 @@ def _top(
     failure = [*_failure(trial, account, analysis, failed), *_incomplete(trial, analysis.lacking)]
     top = [Paragraph(headline(trial, account, analysis), "bold"), *cost_line(cost, trial, found)]
     top += prediction_line(trial)
+    lost = lost_executors_sentence(analysis.lost_executors)
+    if lost is not None and trial.state is not State.FAILED:  # whose failure has the meaning
+        failure += _block(lost[0].upper() + lost[1:], "  ", 3)
     return top, failure
 
 

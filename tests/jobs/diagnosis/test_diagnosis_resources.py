@@ -179,6 +179,21 @@ def test_executors_that_come_late_cost_what_their_slots_would_have_done(
         assert [at.stage for at in told["allocation-lag"].where] == ["0"]
 
 
+def test_a_lost_executor_is_no_slow_allocation(tmp_path: Path) -> None:
+    """Two executors of two from the start; from 20 s on there is one."""
+    log = one_stage(100, **{"spark.dynamicAllocation.enabled": "true"})
+    log.executor("1", 1, 0)
+    log.executor("2", 1, 0, 20, "Container killed by YARN for exceeding memory limits.")
+    log.stage(0, 0, 100, 10)
+    for place in range(2):
+        log.task(0, 10 * place, 10 * place + 10, executor="2")
+        log.task(0, 10 * place, 10 * place + 10, executor="1")
+    for place in range(6):
+        log.task(0, 20 + 10 * place, 30 + 10 * place, executor="1")
+    log.end(100)
+    assert "allocation-lag" not in found(tmp_path, log)
+
+
 def dismissed(**settings: str) -> SparkLog:
     """Two tasks of 20 s; their output is lost with an idle executor and made again."""
     log = one_stage(60, **settings)

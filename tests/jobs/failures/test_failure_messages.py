@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from venturi.jobs.failures.messages import condensed, headline
@@ -170,3 +172,17 @@ def test_rest_of_a_message_is_taken_from_its_trace() -> None:
     said = condensed("Python worker exited unexpectedly (crashed)", trace)
     assert said is not None
     assert said.endswith("Fatal Python error: Segmentation fault")
+
+
+def test_error_of_spark_4_in_json_is_its_class_and_message() -> None:
+    parameters = {"expression": "'n/a'", "targetType": '"INT"'}
+    error = {"errorClass": "CAST_INVALID_INPUT", "messageParameters": parameters}
+    assert condensed(json.dumps(error)) == (
+        "[CAST_INVALID_INPUT] expression: 'n/a', targetType: \"INT\""
+    )
+    template = "The value <expression> can't be cast to <targetType>."
+    assert condensed(json.dumps(error | {"messageTemplate": template})) == (
+        "[CAST_INVALID_INPUT] The value 'n/a' can't be cast to \"INT\"."
+    )
+    assert condensed('{"errorClass": 3}') == '{"errorClass": 3}'
+    assert condensed('{"errorClass"') == '{"errorClass"'

@@ -372,6 +372,21 @@ def test_an_exit_status_is_believed(status: int, outcome: str, write: Write) -> 
     assert (application.outcome, application.exit_code) == (outcome, status)
 
 
+def test_the_failed_job_says_more_than_the_exit_status(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.job(0, 1, 9, [0], failed="Job aborted: no space left on device")
+    log.lines.append(event("SparkListenerApplicationEnd", Timestamp=at(10), ExitCode=1))
+    application = log.account(tmp_path).application
+    assert application.outcome == "failed"
+    assert "job 0 failed: " in str(application.reason)
+    assert "no space left" in str(application.reason)
+
+
+def test_a_last_line_without_an_end_is_whole_if_its_json_is(write: Write) -> None:
+    assert read(write(START + END.rstrip())).reading.truncated is None
+    assert read(write(START + END.rstrip()[:-3])).reading.truncated == "the last line has no end"
+
+
 STREAM = "c6c23837-8205-43f2-98e5-b38ec9338ca6"
 CANCELED = "[SPARK_JOB_CANCELLED] Job 0 cancelled"
 

@@ -312,7 +312,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
             Paragraph(f"  {why[0].upper()}{why[1:]}", "yellow" if here == "not imported" else "")
         )
     for message in account["warnings"][: 2 if first else _SHOWN]:
-        answer(Paragraph(f"  Warning: {message!r}", "yellow"))
+        answer(Paragraph(f"  Warning: {plain(message)}", "yellow"))
     if len(account["warnings"]) > _SHOWN:
         answer(f"  and {len(account['warnings']) - _SHOWN} more warnings; --json has all")
     job = _job_of(repository, arrival)

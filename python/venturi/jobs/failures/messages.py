@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 _CHARACTERS = 500
@@ -51,7 +52,8 @@ def condensed(text: object, trace: object = None) -> str | None:
     """
     if not isinstance(text, str) or not text.strip():
         return None
-    said = _END.split(_completed(text[:_TEXT_CHARACTERS], trace), maxsplit=1)[0]
+    text = _of_json(text[:_TEXT_CHARACTERS])
+    said = _END.split(_completed(text, trace), maxsplit=1)[0]
     lines = [line.rstrip() for line in said.splitlines() if line.strip()]
     kept = [line for line in lines if not _FRAME.match(line) and not line.startswith(_CAUSED)]
     if _TRACEBACK in said:
@@ -62,6 +64,26 @@ def condensed(text: object, trace: object = None) -> str | None:
     if root is not None and not _SILENT.match(root) and root not in "\n".join(kept):
         kept.append(f"{_CAUSED}{root}")
     return _cut("\n".join(kept))
+
+
+def _of_json(text: str) -> str:
+    """The message of an error that Spark 4 writes as JSON: its class, and its parameters."""
+    if not text.startswith("{"):
+        return text
+    try:
+        error = json.loads(text)
+    except ValueError:
+        return text
+    name = error.get("errorClass")
+    parameters = error.get("messageParameters")
+    if not isinstance(name, str) or not isinstance(parameters, dict):
+        return text
+    template = error.get("messageTemplate")
+    if isinstance(template, str):
+        for key, value in parameters.items():
+            template = template.replace(f"<{key}>", str(value))
+        return f"[{name}] {template}"
+    return f"[{name}] " + ", ".join(f"{key}: {value}" for key, value in parameters.items())
 
 
 def _completed(text: str, trace: object) -> str:

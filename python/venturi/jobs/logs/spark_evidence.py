@@ -142,14 +142,14 @@ def _failure(end: Mapping[str, Any] | None, jobs: Rows, stages: Rows, log: Log) 
     Stopping a stream cancels the job of its current batch. With exit status 0, that's no failure.
     """
     code = None if end is None else whole(end.get("ExitCode"))
-    if code:
-        return f"the application ended with exit status {code}"
     whole_log = not log.compacted and not log.missing
     if code is None and not jobs and not stages and whole_log:
         return "the application ended without a job, and its exit status is not recorded"
     for job_id, job in jobs.items():
         if job["outcome"] == "failed":
             return f"job {job_id} failed: {headline(job['reason'])}"
+    if code:
+        return f"the application ended with exit status {code}"
     last = max(jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
     stopped = code == 0 and last is not None and _of_stopped_stream(last)
     if last is not None and last["outcome"] == "canceled" and not stopped:

@@ -286,11 +286,18 @@ def with_losses(
         said += f"most of it by {most.what}{why}"
         first = lost_s >= FIRST_SHARE * task_s
         sentence = f"{said}; {sentence}" if first else f"{sentence}; {said}"
-    if executors:
-        gone = executors[0]
-        meaning = f": {gone.meaning}" if gone.meaning else f" ({gone.reason})"
-        lost = "1 executor was lost"
-        if len(executors) > 1:
-            lost = f"{len(executors):,} executors were lost, the first one"
-        sentence += f"; {lost}{meaning}"
+    if (lost := lost_executors_sentence(executors)) is not None:
+        sentence += f"; {lost}"
     return replace(verdict, sentence=sentence)
+
+
+def lost_executors_sentence(executors: Sequence[LostExecutor]) -> str | None:
+    """`1 executor was lost: the container used more memory ...`; None if none was."""
+    if not executors:
+        return None
+    gone = executors[0]
+    meaning = f": {gone.meaning}" if gone.meaning else f" ({gone.reason})"
+    lost = "1 executor was lost"
+    if len(executors) > 1:
+        lost = f"{len(executors):,} executors were lost, the first one"
+    return f"{lost}{meaning}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -52,6 +53,15 @@ _LOOK_S = 0.05  # how often the thread checks that the reader has stopped
 
 class OversizedLine(bytes):
     """The beginning of a line that exceeds the limit; the rest is dropped."""
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line without an end has all of its JSON."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 class LogText:
@@ -107,8 +117,10 @@ class LogText:
                     yield from self._bounded(line, len(line))
                 parts, size = [others[-1]], len(others[-1])
         if size:
-            self.truncated = self.truncated or "the last line has no end"
-            yield from self._bounded(b"".join(parts), size)
+            last = b"".join(parts)
+            if not _is_whole(last):
+                self.truncated = self.truncated or "the last line has no end"
+            yield from self._bounded(last, size)
 
     def _bounded(self, line: bytes, size: int) -> Iterator[bytes]:
         if size > self.limits.line_bytes:

@@ -11,11 +11,11 @@ from venturi.core.units import format_bytes, format_core_time, format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
-from venturi.jobs.stages.causes import total
+from venturi.jobs.stages.causes import Floats, Truths, total
 from venturi.jobs.stages.elapsed import DRIVER_TIMERS
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.memory import DRIVER, heap_bytes
-from venturi.jobs.stages.slots import SlotOffer, shortages
+from venturi.jobs.stages.slots import Shortages, SlotOffer, shortages
 
 _NEAR = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL")
 _OVERLAP_S = 0.1
@@ -67,17 +67,20 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
     n_tasks = {stage.key: stage.n_tasks for stage in case.analysis.stages}
     spans = list(line.spans.values())
     found = shortages(line.tasks, spans, [n_tasks.get(span.key) for span in spans], line.there)
-    most = line.there.most(0.0, line.elapsed_s or 0.0)
-    short = (found.slots >= 1) & (found.slots < most) & (found.waiting >= 1)
+    short = _before_more(found)
+    if not short.any():
+        return
     short_s = float(found.length_s[short].sum())
     if short_s < case.limit("allocation-lag", "short_s"):
         return
-    lacked = np.minimum(most - found.slots, found.waiting)[short]
+    later = _later_most(found)
+    most = int(later[short].max())
+    lacked = np.minimum(later - found.slots, found.waiting)[short]
     size = _size(case, line.there)
     yield Hit(
         f"for {format_duration(short_s)}, tasks waited while there were fewer slots than "
         f"later ({most:,})",
-        tuple(_waiting(case, most)),
+        tuple(_waiting(case)),
         float(found.length_s[short] @ lacked) / most,
         Confidence.LOW,
         "any" if size else "unknown",
@@ -85,14 +88,25 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
     )
 
 
-def _waiting(case: Case, most: int) -> Iterator[FindingScope]:
-    """The stages with tasks that waited the longest while there were fewer than `most` slots."""
+def _later_most(found: Shortages) -> Floats:
+    """The most slots after each piece of time; executors that are lost don't come later."""
+    most = np.maximum.accumulate(found.slots[::-1])[::-1]
+    return np.append(most[1:], 0.0)
+
+
+def _before_more(found: Shortages) -> Truths:
+    """The pieces of time in which tasks waited, and there were fewer slots than later."""
+    return (found.slots >= 1) & (found.slots < _later_most(found)) & (found.waiting >= 1)
+
+
+def _waiting(case: Case) -> Iterator[FindingScope]:
+    """The stages with tasks that waited the longest while there were fewer slots than later."""
     line = case.line
     waited_s: dict[str, float] = {}
     for stage in case.stages:
         if line.there is not None:
             found = shortages(line.tasks, [line.spans[stage.key]], [stage.n_tasks], line.there)
-            short = (found.slots >= 1) & (found.slots < most) & (found.waiting >= 1)
+            short = _before_more(found)
             waited_s[stage.label] = float(found.length_s[short].sum())
     for label in sorted(waited_s, key=lambda each: -waited_s[each])[:SHOWN]:
         if waited_s[label] > 0:
