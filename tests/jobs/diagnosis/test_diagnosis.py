@@ -47,7 +47,7 @@ ALSO_PLANTED = {
     "cache-too-small": ("cache-incomplete", "2,400,000 rows again", "MEMORY_AND_DISK"),
     "uncached-reuse": ("recomputed", "3 queries read the same rows", "after the first step"),
     "jdbc-one-partition": ("one-task", "a single task of 7.5 s", "numPartitions = 2"),
-    "partition-filter-missed": ("full-scan", "kept 3.3% of them", "filter by the bare column"),
+    "partition-filter-missed": ("full-scan", "kept 3.3% of them", "filter on day"),
 }
 
 

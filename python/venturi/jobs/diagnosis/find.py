@@ -78,9 +78,10 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The fix, its place and its saving."""
+        """The fix, its place and its saving, and whether the confidence in it is low."""
         partly = ", counting recorded tasks only" if self.partial else ""
-        return f"{self.fix}: {self.saving}{partly}."
+        unsure = " (low confidence)" if self.confidence is Confidence.LOW else ""
+        return f"{self.fix}: {self.saving}{partly}{unsure}."
 
 
 @dataclass(frozen=True, slots=True)

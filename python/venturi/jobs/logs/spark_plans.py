@@ -34,6 +34,8 @@ _PLAN, _AFTER_PLAN = b',"sparkPlanInfo":', b'},"time":'
 _UNITS = {"sum": "1", "size": "B", "timing": "ms", "nsTiming": "ns"}
 # 2.x: "sort time total (min, med, max)".
 _SUFFIX = re.compile(r" total \(min, med, max[^)]*\)| \(ms\)")
+_SCAN_FIRST = ("Location: ", "PartitionFilters: ", "ReadSchema: ")
+_ENTRY = re.compile(r", (?=[A-Z]\w+: )")
 _FIRST_HELD = 50_000  # operators of first plans: those of a thousand queries, or more
 _CHANGES_KEPT = 200_000  # operators that changed
 
@@ -244,12 +246,23 @@ def _operators(plan: Any) -> Iterator[LoggedOperator]:
         yield LoggedOperator(
             parent,
             word(node.get("nodeName"), OPERATOR_TEXT) or "unnamed",
-            word(node.get("simpleString"), OPERATOR_TEXT),
+            word(_arranged(node.get("simpleString")), OPERATOR_TEXT),
             tuple(_metrics(node.get("metrics"))),
         )
         children = node.get("children")
         waiting += [(place, child) for child in reversed(children or [])]
         place += 1
+
+
+def _arranged(text: Any) -> Any:
+    """Return the text of an operator; a long one of a file scan begins with the entries that
+    identify what it reads, because the end of the text is cut.
+    """
+    if not isinstance(text, str) or len(text) <= OPERATOR_TEXT or not text.startswith("FileScan "):
+        return text
+    head, bracket, entries = text.partition("] ")
+    parts = sorted(_ENTRY.split(entries), key=lambda each: not each.startswith(_SCAN_FIRST))
+    return head + bracket + ", ".join(parts)
 
 
 def _metrics(metrics: Any) -> Iterator[tuple[str, str, int]]:

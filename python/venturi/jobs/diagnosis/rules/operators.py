@@ -14,9 +14,7 @@ from venturi.jobs.diagnosis.rules.partitions import of_causes
 from venturi.jobs.diagnosis.uneven import records_of
 from venturi.jobs.stages.causes import (
     PYTHON,
-    READING,
     SENDING,
-    TO_COMPUTE,
     Seconds,
     TaskTimes,
     total,
@@ -59,9 +57,6 @@ _WORKERS = "time to run Python workers"
 _STARTING, _INITIALIZING = "time to start Python workers", "time to initialize Python workers"
 _REUSE = "spark.python.worker.reuse"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin")
-_MULTIPLIES = re.compile("Join|Generate|Expand|CartesianProduct")
-_TO_SCAN = (READING, "cpu", TO_COMPUTE)
-_NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
 _BELOW = 0.8  # of the broadcast size, so that the threshold is below it
 _ONLY_JOINS = re.compile(
@@ -331,43 +326,6 @@ def join_explodes(case: Case) -> Iterator[Hit]:
             saved_s,
             Confidence.LOW,
             "keys",
-        )
-
-
-@rule("full-scan")
-def full_scan(case: Case) -> Iterator[Hit]:
-    """Full scans of files with a filter that keeps few rows."""
-    for scan in case.plans.operators.values():
-        size, rows = (scan.counted.get(name) for name in ("size of files read", ROWS))
-        if not SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:
-            continue
-        above = case.plans.above(scan, ("Filter",))
-        kept = None if above is None else above.counted.get(ROWS)
-        if above is None or not rows or kept is None:
-            continue
-        share = kept / rows
-        few = share < case.limit("full-scan", "kept")
-        if not few or size < case.limit("full-scan", "size_bytes"):
-            continue
-        stages = [stage for stage in case.stages if stage.key in scan.stages]
-        saved_s = 0.0
-        for stage in stages:
-            times = case.ran(stage.key)[1]
-            # Without a join, all operators work in proportion to the rows that were read or kept.
-            joins = any(_MULTIPLIES.search(each.name) for each in case.plans.of_stage(stage.key))
-            spent_s = times.causes.get(READING) if joins else of_causes(times, _TO_SCAN)
-            if spent_s is not None:
-                saved_s += case.saved_s(stage.key, spent_s * (1 - share))
-        yield Hit(
-            f"query {scan.query_id} read {format_bytes(size)}, {rows:,} rows, and kept {share:.1%} "
-            f"of them: {without_numbers(above.text)}",
-            (
-                FindingScope(query=scan.query_id, operator=scan.text),
-                *(FindingScope(stage=stage.label) for stage in stages),
-            ),
-            saved_s,
-            Confidence.LOW,
-            values={"filter": without_numbers(above.text)},
         )
 
 
