@@ -276,7 +276,7 @@ def _time(narrowest: NarrowestPoint, parts_max: int) -> Iterator[Paragraph]:
     rest = 1 - sum(share for _, share in shown)
     if rest >= _LEAST_SHARE:
         shown.append(("other", rest))
-    yield Paragraph(f"  Where {format_duration(of_s)} went", "bold")
+    yield Paragraph(f"  Where {format_duration(of_s)} of elapsed time went", "bold")
     for name, share in shown:
         time = format_duration(share * of_s)
         label = f"{shorten_to(name, _NAME):{_NAME}}"

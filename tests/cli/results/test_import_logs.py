@@ -302,7 +302,7 @@ def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Vent
     assert status == 0
     assert "\n  1. Single-task stage: saves about 3." in first
     assert "     Fix: give the window a PARTITION BY" in first
-    assert "  Where 23.9 s went\n    driver " in first
+    assert "  Where 23.9 s of elapsed time went\n    driver " in first
     _, shown, _ = venturi("show", "last")
     assert shown.startswith("one-task-window, faulty · spark 4.3.0 · 23.9 s · succeeded\n")
     assert shown.index("give the window a PARTITION BY") < shown.index("spark-eventlog-")

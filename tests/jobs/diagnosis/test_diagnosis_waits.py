@@ -74,7 +74,8 @@ def test_what_tasks_waited_for_is_told_from_a_share_on(
         return
     assert told is not None
     assert told.says == (
-        f"{says} of the task time of stage 0 (collect at app.py:0), {2 * saved_s:.1f} s"
+        f"{says} of the task time of stage 0 (collect at app.py:0): {2 * saved_s:.1f} s, "
+        "summed over its tasks"
     )
     assert told.replayed_s == pytest.approx(saved_s)
     assert (told.where, told.confidence) == ((FindingScope(stage="0"),), "high")

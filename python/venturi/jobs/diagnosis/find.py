@@ -180,7 +180,8 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], case: Case, *, whole: boo
     saving = calibration().saving(rule.id, replayed_s, most_s, bound=rule.bound)
     fix = _filled(rule.fix_of(variant), first.values)
     # A setting counts for the whole application, whatever stage needs it.
-    place = "" if "spark." in fix else place_words(first.where, line.account.kind)
+    whole_job = "spark." in fix or (rule.of_application and not line.account.kind.can("maps"))
+    place = "" if whole_job else place_words(first.where, line.account.kind)
     where = [place for hit in hits for place in hit.where]
     gaps = line.gaps  # unknown stages, and those that lack events, may have the same cause
     hidden = gaps.n_jobs or gaps.n_stages or gaps.stages or _STARTS & (gaps.dropped or {}).keys()

@@ -62,6 +62,8 @@ class DiagnosisRule:
     """Where idle or busy slots are its evidence: there it needs the events of all tasks."""
     needs_plan: bool = True
     """Whether a plan, or a metric of its operators, may show that it isn't so."""
+    of_application: bool = False
+    """Whether the fix is of the whole application, so that no stage or query follows it."""
     bound: bool = False
     """Whether no fix saves more than the replay: all of the time that the rule is about."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

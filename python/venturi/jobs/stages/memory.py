@@ -41,6 +41,13 @@ def heap_bytes(account: JobAccount, *, local: bool) -> int | None:
     return int(match[1]) << _UNITS[match[2].lower()] if match else None
 
 
+def spark_size(size_bytes: int) -> str:
+    """Return a size as Spark's settings have it, in whole MiB or GiB: "930m", "6g"."""
+    mebibytes = round(size_bytes / (1 << 20))
+    gibibytes, rest = divmod(mebibytes, 1024)
+    return f"{mebibytes}m" if rest or not gibibytes else f"{gibibytes}g"
+
+
 def memory_uses(line: Timeline, most: int) -> tuple[MemoryUse, ...]:
     """Memory of the `most` executors with the fullest heaps, ordered by name."""
     found = sorted(_uses(line), key=lambda use: -use.fullest)[:most]

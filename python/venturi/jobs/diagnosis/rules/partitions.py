@@ -109,7 +109,7 @@ def one_task(case: Case) -> Iterator[Hit]:
             (_task(case, stage, int(places[0]), window),),
             case.saved_s(stage.key, saved_s),
             Confidence.LOW if little else Confidence.MEDIUM,
-            _single(there, read_bytes),
+            single_cause(there, read_bytes),
             {"partitions": f"{wanted}"},
         )
 
@@ -122,7 +122,7 @@ def _amount(read_bytes: float, records: float) -> str:
     return f", which read {' in '.join(counted)}" if counted else ""
 
 
-def _single(there: Sequence[Operator], read_bytes: float) -> str:
+def single_cause(there: Sequence[Operator], read_bytes: float = 0.0) -> str:
     """Return the variant of the advice that fits the cause of the single task."""
     if any(each.name == "Window" for each in there):
         return "window"

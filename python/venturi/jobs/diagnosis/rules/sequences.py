@@ -35,9 +35,13 @@ def tasks_in_turn(case: Case) -> Iterator[Hit]:
         saved_s += min(case.saved_s(stage.key, shorter_s), alone_s)
     fetched = any(_ITERATOR.search(stage.name) for stage, _ in found)
     longest = sorted(found, key=lambda each: -each[1])[:SHOWN]
+    single = sum(stage.n_tasks == 1 for stage in case.analysis.stages)
+    least = format_duration(case.limit("tasks-in-turn", "task_s"))
+    shorter = f" ({single - len(found):,} more took less than {least} alone)"
     yield Hit(
         f"{len(found):,} stages of one task ran one after another on {slots} slots, for "
-        f"{format_duration(taken_s)}; the longest is {longest[0][0].title}",
+        f"{format_duration(taken_s)}{shorter if single > len(found) else ''}; the longest is "
+        f"{longest[0][0].title}",
         tuple(FindingScope(stage=stage.label) for stage, _ in longest),
         saved_s,
         Confidence.MEDIUM,

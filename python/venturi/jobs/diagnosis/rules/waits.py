@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from venturi.jobs.diagnosis.case import (
     SparedResources,
 )
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.partitions import single_cause
 from venturi.jobs.diagnosis.uneven import data_of
 from venturi.jobs.stages.causes import (
     SPILLING,
@@ -32,13 +33,14 @@ from venturi.jobs.stages.causes import (
 )
 from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.jobs.stages.latest_ends import task_cpus
-from venturi.jobs.stages.memory import heap_bytes, is_local
+from venturi.jobs.stages.memory import heap_bytes, is_local, spark_size
 from venturi.jobs.stages.queries import unrecorded_commits_ms
 from venturi.jobs.stages.stage import Stage
 
 _OBJECTS = re.compile(r"\b(?:s3[an]?|gs|abfss?|wasbs?|oss|cosn|obs)://")
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
+_FORCED = ("window", "coalesce")  # causes of a single task that no number of partitions changes
 _MOSTLY = 0.5  # of the spilled bytes: then skewed tasks cause the spill
 
 
@@ -65,16 +67,28 @@ def spill(case: Case) -> Iterator[Hit]:
             beside = f"; {'it' if n == 1 else 'the largest'} read {data.amount(top)}, "
             beside += f"{data.ratio(top):.1f} times the median"
             variant, values = "uneven", {}
+        there = case.plans.of_stage(stage.key)
+        if stage.n_tasks == 1 and variant == "partitions" and single_cause(there) in _FORCED:
+            variant = "single"
         yield Hit(
             f"{n:,} of {len(places):,} tasks of {stage.title} spilled "
             f"{format_bytes(spilled)} to disk, and {'was' if n == 1 else 'were'} off-CPU for "
-            f"{format_duration(total(times.causes[SPILLING]))}{beside}",
+            f"{format_duration(total(times.causes[SPILLING]))}{_worked(case, wrote)}{beside}",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _spilling_s(case, times, wrote)),
             Confidence.LOW,
             variant,
             values,
         )
+
+
+def _worked(case: Case, wrote: Floats) -> str:
+    """Return ", plus …" with the CPU time to pack, read and merge what was spilled.
+
+    The parts of the time count it as CPU, so a saving may exceed the part "spilling".
+    """
+    worked_s = total(wrote) / case.limit("spill", "bytes_per_s")
+    return f", plus about {format_duration(worked_s)} of CPU time for the spill"
 
 
 def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
@@ -112,7 +126,19 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
 @rule("garbage-collection")
 def garbage_collection(case: Case) -> Iterator[Hit]:
     """Stages with tasks that stopped for garbage collection."""
-    yield from _recorded(case, "garbage-collection", "garbage collection")
+    variant, values = case.variant("garbage-collection"), {}
+    if variant == "executors":
+        local = is_local(case.line.account)
+        heap = heap_bytes(case.line.account, local=local)
+        key = "spark.driver.memory" if local else "spark.executor.memory"
+        values = {
+            "setting": key,
+            "heap": spark_size(heap or 0),
+            "larger": spark_size((heap or 0) * 3 // 2),
+        }
+        variant = "any" if not heap else variant
+    for hit in _recorded(case, "garbage-collection", "garbage collection"):
+        yield replace(hit, variant=variant, values=values)
 
 
 @rule("too-few-cores")
@@ -241,7 +267,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
             continue
         yield Hit(
             f"{cause} took {total(cause_s) / stage.task_s:.0%} of the task time of "
-            f"{stage.title}, {format_duration(total(cause_s))}",
+            f"{stage.title}: {format_duration(total(cause_s))}, summed over its tasks",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
             Confidence.HIGH,

@@ -81,7 +81,7 @@ function WhereTimeWent({ data }: { data: JobData }) {
   const stage = longestWithHost(data);
   return (
     <>
-      <h3>Where the {elapsed === null ? "time" : duration(elapsed)} went</h3>
+      <h3>Where the {elapsed === null ? "" : `${duration(elapsed)} of `}elapsed time went</h3>
       {parts.length > 0 && (
         <>
           <TimeBars parts={parts} />
