@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sentence } from "../../src/format";
 import type { JobData, JobPart } from "../../src/generated/types";
-import { barsOf, headlineOf } from "../../src/pages/results/trial/headline";
+import { barsOf, headlineOf, longestPhase } from "../../src/pages/results/trial/headline";
 
 const part = (name: string, share: number): JobPart => ({
   part: name,
@@ -33,4 +33,11 @@ test("the headline is the failure, else the answer of the diagnosis", () => {
 test("a sentence begins with a capital and ends once", () => {
   expect(sentence("one thing")).toBe("One thing.");
   expect(sentence("Why?")).toBe("Why?");
+});
+
+test("the longest phase stands for a job on one host", () => {
+  const phase = (name: string, took: number) => ({ name, started_s: 0, elapsed_s: took });
+  const found = longestPhase([phase("stage 0: a", 1), phase("stage 2: b", 3), phase("c", 2)]);
+  expect(found?.name).toBe("stage 2: b");
+  expect(longestPhase([])).toBeUndefined();
 });

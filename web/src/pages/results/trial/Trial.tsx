@@ -18,6 +18,7 @@ import { useSearch } from "../../../state";
 import { siblings } from "./charts/siblings";
 import { DiskIo } from "./DiskIo";
 import { Hosts } from "./Hosts";
+import { longestPhase } from "./headline";
 import { JobDetails } from "./Job";
 import { Disks, Network } from "./SeveralHosts";
 import { JobSummary } from "./Summary";
@@ -223,6 +224,8 @@ function Files({ trial }: { trial: Record_ }) {
 /** The figures of a trial at a glance. */
 function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
   const { cluster, workload } = trial;
+  const named = cluster.name ?? cluster.instance_type;
+  const longest = named === null ? longestPhase(trial.phases) : undefined;
   return (
     <ul className="figures">
       <li>
@@ -245,19 +248,27 @@ function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
           <span className="note">{workload.input_bytes === null ? "scale" : workload.scale}</span>
         </li>
       )}
-      <li>
-        <span className="label">Hosts</span>
-        <span className="value">{count(cluster.hosts.length)}</span>
-        <span className="note">
-          {cluster.name === null || exported ? (
-            (cluster.name ?? cluster.instance_type)
-          ) : (
-            <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
-              {cluster.name}
-            </Link>
-          )}
-        </span>
-      </li>
+      {cluster.hosts.length === 1 && longest ? (
+        <li>
+          <span className="label">Longest phase</span>
+          <span className="value">{seconds(longest.elapsed_s)}</span>
+          <span className="note">{longest.name}</span>
+        </li>
+      ) : (
+        <li>
+          <span className="label">Hosts</span>
+          <span className="value">{count(cluster.hosts.length)}</span>
+          <span className="note">
+            {cluster.name === null || exported ? (
+              (cluster.name ?? cluster.instance_type)
+            ) : (
+              <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
+                {cluster.name}
+              </Link>
+            )}
+          </span>
+        </li>
+      )}
       {detail.cost && (
         <li>
           <span className="label">Cost</span>

@@ -1,11 +1,17 @@
 // The headline of a job, and the largest parts of the job's time.
 import { capital, count } from "../../../format";
+import type { Phase } from "../../../generated/record";
 import type { JobData, JobPart } from "../../../generated/types";
 
 /** The answer in one line: how it failed, or the answer of the diagnosis. */
 export function headlineOf({ failure, sentence, silence }: JobData): string {
   if (failure) return `The application ${failure.split(":", 1)[0]}`;
   return (sentence ?? capital(silence ?? "no findings")).replace(/\.$/, "");
+}
+
+/** The phase that took the longest: of a job its stage, with the call that caused it. */
+export function longestPhase(phases: readonly Phase[]): Phase | undefined {
+  return [...phases].sort((a, b) => b.elapsed_s - a.elapsed_s)[0];
 }
 
 const BARS = 5;
