@@ -43,7 +43,7 @@ class _FirstScreen:
         """Print the last lines."""
         for line in self.next:
             click.echo(line)
-        if self.omitted:
+        if self.omitted and not any(line.endswith(" --all") for line in self.next):
             click.echo(f"{count_of(self.omitted, 'more line')}: add --all")
 
 

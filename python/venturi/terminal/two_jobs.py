@@ -22,7 +22,7 @@ from venturi.terminal.table import (
 )
 
 SHOWN = 15
-_FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 6, 4, 3
+_FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 5, 4, 3
 ONE_RUN_EACH = "One run of each: equal runs differ, too, often by 5 % or more."
 _LEAST_S = 0.05  # smaller times round to nothing
 _FORMATS: Mapping[str, Callable[[float], str]] = {
@@ -38,7 +38,7 @@ def parts(found: JobDifference, diagnoses: Sequence[Diagnosis]) -> Iterator[Para
     for text in filter(None, (found.promise, found.start_up)):
         yield Paragraph(f"{text}.")
     for title, content in (
-        ("Where the time went", _times(found)),
+        ("Where the elapsed time went", _times(found)),
         ("Settings that differ", _settings(found)),
         ("Plans that differ", _plans(found)),
         ("Data and resources", _amounts(found.amounts)),
@@ -66,7 +66,7 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
     gaps = [(each.after_s - each.before_s, each) for each in found.parts]
     gaps = [pair for pair in gaps if abs(pair[0]) >= _LEAST_S]
     if gaps:
-        yield Paragraph("")
+        yield Paragraph("\nElapsed time (before → after)", "bold")
     gaps.sort(key=lambda pair: -abs(pair[0]))
     if rest := gaps[_FIRST_PARTS:]:
         sums = [sum(getattr(each, at) for _, each in rest) for at in ("before_s", "after_s")]
@@ -87,6 +87,7 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
         if len(found.settings) > _FIRST_SETTINGS:
             yield Paragraph(f"  and {len(found.settings) - _FIRST_SETTINGS:,} more")
     changed = [(of.after / of.before, of) for of in found.amounts if of.before and of.after]
+    changed = [pair for pair in changed if format_figure(pair[0]) != "1"]
     changed.sort(key=lambda pair: -abs(math.log(pair[0])))
     if changed:
         yield Paragraph("\nData and resources", "bold")

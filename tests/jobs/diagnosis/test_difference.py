@@ -157,3 +157,45 @@ def test_parts_that_all_take_twice_as_long_have_one_cause() -> None:
     assert even_ratio(even) == pytest.approx(30.5 / 15)
     assert even_ratio((*even, PartChange("idle slots", 20.0, 20.0))) is None
     assert even_ratio([PartChange("CPU", 10.0, 10.4)]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        ("/tmp/tmp2wv4cyi3/local", "/tmp/tmp3ncxmm0r/local", False),
+        ("/tmp/spark-1b2c-77", "/tmp/spark-90af-01", False),
+        ("/data1/local", "/data2/local", True),
+        ("/tmp/a", "/mnt/tmp9x/a", True),
+    ],
+)
+def test_temporary_folders_are_no_settings(
+    before: str, after: str, *, differs: bool, tmp_path: Path
+) -> None:
+    one, other = (job(tmp_path, 20, **{"spark.local.dir": each}) for each in (before, after))
+    assert bool(between(one, other).settings) is differs
+
+
+def test_the_size_of_files_replaces_a_counter_that_missed_the_reads(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.query(0, 0, 20)
+    log.plan(0, ("Scan parquet", "FileScan parquet [a#1]", {"size of files read": 1}))
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 1, metrics={1: 250 << 20})
+    log.task(0, 0, 20, metrics={"Input Metrics": {"Bytes Read": 1 << 10, "Records Read": 1}})
+    log.end(20)
+    account = log.account(tmp_path)
+    amounts = {each.what: each.before for each in between(account, account).amounts}
+    assert amounts["size of files read"] == 250 << 20
+    assert "input" not in amounts
+
+
+def test_a_promise_holds_within_its_range() -> None:
+    one, other = (
+        spark.read(spark_logs(LOGS / f"missed-broadcast-{name}.zstd")[0])
+        for name in ("faulty", "sound")
+    )
+    found = between(one, other)
+    assert found.promise is not None
+    assert found.promise_held is ("as expected" in found.promise)
+    assert between(other, one).promise_held is None

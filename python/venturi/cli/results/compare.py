@@ -218,6 +218,8 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
         step = "change one setting back and run again; all details" if chosen else "details"
         if found.start_up:
             step = "repeat both runs (is it always the driver's start?); all details"
+        elif found.promise_held:
+            step = "run each three times and compare again; all details"
         next_step(step, f"venturi compare --why {' '.join(short)} --all")
         return
     show(*parts(found, diagnoses))

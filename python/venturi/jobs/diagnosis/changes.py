@@ -62,8 +62,9 @@ class JobDifference:
     `amounts` has all that both recorded, `settings` and `plans` only differences. `comparable` is
     False if a job failed or was interrupted; `caution` warns of different programs or engines.
     `promise` compares the saving that the first job's first finding promised with the measured one,
-    if the second job no longer has that finding. `start_up` says what to do if most of the
-    difference is before the first query.
+    if the second job no longer has that finding. `promise_held` says whether it is within the
+    promised range, None without a promise. `start_up` says what to do if most of the difference is
+    before the first query.
     """
 
     sentence: str
@@ -78,3 +79,4 @@ class JobDifference:
     caution: str | None
     promise: str | None
     start_up: str | None
+    promise_held: bool | None

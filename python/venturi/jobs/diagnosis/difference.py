@@ -41,7 +41,11 @@ _SHOWN_OPERATORS = 6
 _EVEN = 1.3  # times the ratio of the whole times: a part changed as much as the whole
 _EVEN_SHARE = 0.8  # of the time before, in parts that changed as much as the whole
 _DIGITS = re.compile(r"\d+")
-_DATA_READ = ("input", "shuffle data read")
+_INPUT, _FILES = "input", "size of files read"
+_DATA_READ = (_INPUT, _FILES, "shuffle data read")
+_COUNTED = 0.5  # of the files: a counter of less missed reads, as of vectorized local reads
+# Folders with random names, such as "tmp2wv4cyi3" or "spark-" with a UUID.
+_RANDOM = re.compile(r"(?<=/)(?:tmp|temp|spark-|blockmgr-)[\w-]*\w")
 
 
 def difference(
@@ -72,6 +76,7 @@ def difference(
     else:
         sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
     caution = _caution(*applications)
+    promise, held = (None, None) if broken else _promise(findings, one, other)
     return JobDifference(
         f"{caution}, which may take different times: {sentence}" if caution else sentence,
         one.elapsed_s,
@@ -83,8 +88,9 @@ def difference(
         tuple(_stages(one, other)),
         not broken,
         caution,
-        None if broken else _promise(findings, one, other),
+        promise,
         None if broken else _start_up(one, other),
+        held,
     )
 
 
@@ -92,17 +98,18 @@ def _promise(
     findings: tuple[Sequence[Finding], Sequence[Finding]],
     one: Analysis,
     other: Analysis,
-) -> str | None:
-    """The promise of the first job's first finding against the saving, if the finding is gone.
+) -> tuple[str | None, bool | None]:
+    """The promise of the first job's first finding against the saving, if the finding is gone; and
+    whether it held.
 
     The time before the first query doesn't count: no fix changes it.
     """
     before, after = findings
     first = next((each for each in before if each.saving_s > 0), None)
     if first is None or one.elapsed_s is None or other.elapsed_s is None:
-        return None
+        return None, None
     if first.rule in {each.rule for each in after}:
-        return None
+        return None, None
     saved_s = one.elapsed_s - other.elapsed_s
     for part in (BEFORE, START_UP):
         saved_s -= _seconds(one, part) - _seconds(other, part)
@@ -115,7 +122,8 @@ def _promise(
         verdict = "less than expected: other changes cost time, or the range is too high"
     else:
         verdict = "as expected"
-    return f"{said}, {verdict} ('{first.fix}' was to {expected})"
+    held = first.saving_low_s <= saved_s <= first.saving_high_s
+    return f"{said}, {verdict} ('{first.fix}' was to {expected})", held
 
 
 def _start_up(one: Analysis, other: Analysis) -> str | None:
@@ -212,13 +220,17 @@ def _amounts(
 
 def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple[str, float]]]:
     rows = line.tasks.rows
+    files = sum(each.counted.get(_FILES, 0) for each in line.plans.operators.values())
     for amount in line.account.kind.amounts:
         known = [rows[name] for name in amount.metrics if rows[name].count()]
-        if known:
-            yield amount.what, (amount.unit, float(sum(each.cast(float).sum() for each in known)))
+        value = float(sum(each.cast(float).sum() for each in known))
+        if amount.what == _INPUT and value < _COUNTED * files:
+            yield _FILES, ("B", float(files))
+        elif known:
+            yield amount.what, (amount.unit, value)
     yield "task attempts", ("1", float(len(rows)))
-    yield "task time", ("s", sum(stage.task_s for stage in analysis.stages))
-    yield "CPU time", ("s", _cause_s(analysis, "cpu"))
+    yield "task time, all tasks", ("s", sum(stage.task_s for stage in analysis.stages))
+    yield "CPU time, all tasks", ("s", _cause_s(analysis, "cpu"))
     yield "wasted task time", ("s", sum(loss.time_s for loss in analysis.losses))
     yield "stages", ("1", float(len(analysis.stages)))
     if line.there is not None and line.elapsed_s:
@@ -243,8 +255,15 @@ def _settings(one: JobAccount, other: JobAccount) -> Iterator[SettingChange]:
         yield SettingChange("engine", *versions)
     for key in sorted({*one.chosen, *other.chosen}):
         values = one.configuration.get(key), other.configuration.get(key)
-        if values[0] != values[1]:
+        if values[0] != values[1] and not _is_random(*values):
             yield SettingChange(key, *values)
+
+
+def _is_random(before: str | None, after: str | None) -> bool:
+    """Whether values differ only in temporary folders, which each run names at random."""
+    if before is None or after is None:
+        return False
+    return _RANDOM.sub("", before) == _RANDOM.sub("", after)
 
 
 def _plans(one: Timeline, other: Timeline) -> Iterator[PlanChange]:

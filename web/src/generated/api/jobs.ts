@@ -27,6 +27,7 @@ export interface JobDifference {
   caution: string | null;
   promise: string | null;
   start_up: string | null;
+  promise_held: boolean | null;
 }
 export interface PartChange {
   part: string;

@@ -36,7 +36,7 @@ function Times({ found, file }: { found: JobDifference; file: string }) {
   const draw = useCallback((view: View) => twoJobs(found, view), [found]);
   return (
     <Figure
-      title="Where the time went"
+      title="Where the elapsed time went"
       caption="Both bars have the same parts, those with the largest difference first."
       draw={draw}
       file={file}
