@@ -180,10 +180,13 @@ def _show_kept(trial: Trial, kept: KeptSummary) -> None:
 
 
 def _next_without_finding(job: AnalyzedJob, id_: str) -> tuple[str, str]:
-    """Return what to do next, and its command, for a job without a finding."""
-    from venturi.jobs.diagnosis.sentences import DRIVER, largest_part
+    """Return what to do next, and its command or "", for a job without a finding."""
+    from venturi.jobs.diagnosis.sentences import DRIVER, largest_on_driver, largest_part
+    from venturi.jobs.stages.elapsed import BEFORE
 
     top, _ = largest_part(job.analysis.verdict.shares)
+    if top == DRIVER and largest_on_driver(job.analysis.verdict.shares) == BEFORE:
+        return "profile your program up to its first query (cProfile, py-spy, JFR)", ""
     if top == DRIVER:
         has_queries = job.account.queries is not None and len(job.account.queries)
         return "see the driver's work", f"venturi show {id_} {'--sql' if has_queries else '--all'}"

@@ -20,7 +20,7 @@ from venturi.jobs.stages.causes import (
     UNATTRIBUTED,
     WRITING,
 )
-from venturi.jobs.stages.elapsed import IDLE, ON_DRIVER
+from venturi.jobs.stages.elapsed import BEFORE, IDLE, ON_DRIVER
 from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.stages.verdict import LEAST, in_words
@@ -31,6 +31,7 @@ _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 _MISSING_LEAST = 0.005  # of the time: less rounds to 0 %
 _LARGE = 1.67  # units: 100 s and more are minutes
 DRIVER = "driver"
+_OWN_CODE = "your program's own code, which the log doesn't show"
 _NO_CAUSE = (UNATTRIBUTED, TO_COMPUTE)
 _DISKS = (READING, WRITING, SPILLING, "shuffle write")
 _PHASES = {label_of((MAP, 0)): "its maps", label_of((REDUCE, 0)): "its reduces"}
@@ -109,6 +110,11 @@ def largest_part(shares: Mapping[str, float]) -> tuple[str, float]:
     return top, parts.get(top, 0.0)
 
 
+def largest_on_driver(shares: Mapping[str, float]) -> str:
+    """Return the largest part of the time in the driver."""
+    return max((part for part in ON_DRIVER if part in shares), key=lambda each: shares[each])
+
+
 def _without_finding(line: Timeline, shares: Mapping[str, float], elapsed_s: float) -> str:
     took = format_duration(elapsed_s)
     top, share = largest_part(shares)
@@ -156,10 +162,10 @@ def _bound(top: str, share: str, shares: Mapping[str, float], kind: AccountKind)
     if top == "cpu":
         return f"CPU-bound: tasks compute for {share}; more cores would help"
     if top == DRIVER:
-        most = max((part for part in ON_DRIVER if part in shares), key=lambda each: shares[each])
+        most = largest_on_driver(shares)
         bound = "Driver-bound: " if kind.can("driver") else ""
-        most = in_words(most)
-        return f"{bound}{share} passes without a task, mostly {most}; more slots wouldn't help"
+        so = f": {_OWN_CODE}" if most == BEFORE else "; more slots wouldn't help"
+        return f"{bound}{share} passes without a task, mostly {in_words(most)}{so}"
     if top == IDLE:
         return f"Bound by its longest tasks: slots are idle for {share}; more slots wouldn't help"
     if top in _DISKS:
