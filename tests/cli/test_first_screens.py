@@ -87,6 +87,8 @@ def test_import_of_a_job_is_shorter_than_its_screen(
     imported: tuple[Settings, dict[str, list[str]]],
 ) -> None:
     settings, screens = imported
+    ids = {lines[0].rpartition(" ")[2] for lines in screens.values()}
+    assert {len(each) for each in ids} == {7}
     for name, lines in screens.items():
         shown = on_terminal(settings, "show", lines[0].rpartition(" ")[2])
         assert len(lines) <= 8 < len(shown), name
@@ -253,3 +255,11 @@ def test_query_failed(tmp_path: Path) -> None:
         text = " ".join(line.strip() for line in shown)
         assert "Query failed: Could not execute broadcast in 300 secs." in text
         assert "raise spark.sql.broadcastTimeout" in text
+
+
+def test_a_job_before_its_first_query_is_profiled(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    on_terminal(settings, "import", str(DATA / "spark/4.3.0/faults/partition-count-sound.zstd"))
+    shown = on_terminal(settings, "show", "last")
+    assert "the first query: your program's own code" in " ".join(shown[1:3])
+    assert shown[-1].startswith("Next: profile your program up to its first query")

@@ -155,7 +155,7 @@ def command(
         _show_validation(job, compared, as_json)
         return
     if ranked is not None:
-        _show_ranking(job, changes[0], found, (objective, deadline_s), as_json)
+        _show_ranking(id_, job, changes[0], found, (objective, deadline_s), as_json=as_json)
         return
     wanted = question.targets(found)
     if wanted == [JobChanges()]:
@@ -172,10 +172,12 @@ def command(
 
 
 def _show_ranking(
+    id_: str,
     job: RecordedJob,
     change: JobChanges,
     catalogs: Sequence[Catalog],
     ranked_by: tuple[Objective, float | None],
+    *,
     as_json: bool,
 ) -> None:
     from venturi.jobs.whatif.ranking import rank
@@ -185,7 +187,7 @@ def _show_ranking(
     if as_json:
         print_json(found)
         return
-    next_step(f"venturi whatif {job.trial.id[-12:]} --on {_on(found.best[0])}: its stages")
+    next_step(f"venturi whatif {id_} --on {_on(found.best[0])}: its stages")
     show(*ranking_lines(found, job.today()))
 
 

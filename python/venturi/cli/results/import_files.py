@@ -85,7 +85,7 @@ def import_all(
                 refused += 1
                 if refused <= _REFUSED_SHOWN:
                     say(f"{outcome.file}: rejected: [{outcome.error.code}] {outcome.error.message}")
-        suggest_next(outcomes, brief=brief)
+        suggest_next(repository, outcomes, brief=brief)
     if refused > _REFUSED_SHOWN:
         say(f"and {refused - _REFUSED_SHOWN:,} more rejected; --json has all")
     say_skipped(outcomes)

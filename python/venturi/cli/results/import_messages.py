@@ -16,6 +16,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.record.importing.tally import ArrivalKind
+from venturi.record.query.counting import short_id
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, plain, shorten_to
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _NOT_IMPORTED = {
     ArrivalKind.OLDER: "the stored log of this application has more",
     ArrivalKind.CONTRADICTING: "it contradicts the stored log of this application",
 }
-_ID_LENGTH = 12  # of a checksum: unique without a look at all trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,9 @@ def say_skipped(outcomes: Sequence[FileOutcome]) -> None:
         say(f"skipped {count_of(len(names), 'file')} of no known format: {shown}")
 
 
-def suggest_next(outcomes: Sequence[FileOutcome], *, brief: bool) -> None:
+def suggest_next(
+    repository: TrialRepository, outcomes: Sequence[FileOutcome], *, brief: bool
+) -> None:
     """Print the command that most users want after an import."""
     imported = [each for each in outcomes if each.imported is not None]
     arrived = [each.trial for one in imported if one.imported for each in one.imported.trials]
@@ -177,7 +179,7 @@ def suggest_next(outcomes: Sequence[FileOutcome], *, brief: bool) -> None:
     last = imported[-1]
     assert last.imported is not None
     is_log = any(each.account for each in last.imported.trials)
-    id_ = (arrived or [last.imported.example])[-1][-_ID_LENGTH:]
+    id_ = short_id(repository, (arrived or [last.imported.example])[-1])
     if last.imported.workload in {"diskbench", "netbench"}:
         next_step(
             "venturi catalog overlay --from-trials --type NAME --onto current -o measured.csv "
@@ -187,7 +189,8 @@ def suggest_next(outcomes: Sequence[FileOutcome], *, brief: bool) -> None:
         words = "the reasons, and where the time went: " if is_log and not brief else ""
         next_step(f"{words}venturi show {id_}")
     elif is_log and len(arrived) == 2:
-        next_step(f"venturi compare {' '.join(each[-_ID_LENGTH:] for each in arrived)} --why")
+        ids = " ".join(short_id(repository, each) for each in arrived)
+        next_step(f"venturi compare {ids} --why")
     elif last.imported.differing:
         workload = last.imported.workload
         where = "" if workload == "unknown" else f" --where {quote(f'workload={workload}')}"
@@ -254,7 +257,7 @@ def _line(
     if first_screen:
         why = _why(arrival) if arrival.kind in _NOT_IMPORTED else ""
         here = "" if arrival.added else f", {_outcome(arrival)}" + (f": {why}" if why else "")
-        line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
+        line = f"{short_id(repository, arrival.trial)} {name}{time}{state}{here}: {found}"
         return shorten_to(line, SCREEN_WIDTH)
     here = ": ".join(filter(None, (_outcome(arrival), _why(arrival))))
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
@@ -300,7 +303,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
     here = _outcome(arrival)
     first = is_first_screen()
     if first:
-        tail = f" ({format_}): {here}, trial {arrival.trial[-_ID_LENGTH:]}"
+        tail = f" ({format_}): {here}, trial {short_id(repository, arrival.trial)}"
         name = shorten_to(plain(Path(file or "").name), SCREEN_WIDTH - len(tail))
         answer(Paragraph(f"{name}{tail}", "dim"))
     else:
