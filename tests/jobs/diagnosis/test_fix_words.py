@@ -46,11 +46,14 @@ def test_sizes_are_those_of_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"),
-    [("Window", "Fix the single-task stage first"), ("Sort", "Use 3 partitions")],
+    ("name", "fix", "after"),
+    [
+        ("Window", "Fix the single-task stage first", " (after fix 1)"),
+        ("Sort", "Use 3 partitions", ""),
+    ],
 )
 def test_a_spill_of_a_window_without_partitions_is_fixed_by_its_single_task(
-    name: str, fix: str, tmp_path: Path
+    name: str, fix: str, after: str, tmp_path: Path
 ) -> None:
     log = SparkLog(**{"spark.executor.memory": "2g"})
     log.executor("1", 2, 0)
@@ -64,4 +67,7 @@ def test_a_spill_of_a_window_without_partitions_is_fixed_by_its_single_task(
     log.end(40)
     line = timeline(log.account(tmp_path))
     found = diagnose(line, analyse(line.account, None, line)).findings
-    assert next(each for each in found if each.rule == "spill").fix == f"{fix} in stage 0"
+    spill = next(each for each in found if each.rule == "spill")
+    assert spill.fix == f"{fix} in stage 0"
+    assert [each.rule for each in found] == ["one-task", "spill"]
+    assert spill.title == f"spilling to disk{after}"

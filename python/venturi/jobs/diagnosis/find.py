@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
@@ -110,7 +110,8 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     rules, functions = load_rules(), rule_functions()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
-    found, certain = [], _certain_stages(line)
+    found, certain = list[Finding](), _certain_stages(line)
+    after: dict[str, str | None] = {}
     kind = line.account.kind
     for id_, search in functions.items():
         if not all(map(kind.can, rules[id_].needs)):
@@ -131,13 +132,25 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
             continue
         hits.sort(key=lambda hit: -hit.saves_s)
         finding = _finding(rules[id_], hits, case, whole=whole)
+        after[id_] = rules[id_].after.get(hits[0].variant)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or finding.saving_s >= least_s:
             found.append(finding)
-    found.sort(key=_cost, reverse=True)
+    found = _conditioned(sorted(found, key=_cost, reverse=True), after)
     silence = None if found else _silence(line, least_s)
     said = first_sentence(line, analysis, found[0].sentence if found else None)
     return Diagnosis(said, tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
+
+
+def _conditioned(found: Sequence[Finding], after: Mapping[str, str | None]) -> list[Finding]:
+    """Add to the titles of findings which earlier one has to be fixed first, by `after`."""
+    places = {each.rule: number for number, each in enumerate(found, 1)}
+    return [
+        replace(each, title=f"{each.title} (after fix {first})")
+        if (first := places.get(after[each.rule] or "", number)) < number
+        else each
+        for number, each in enumerate(found, 1)
+    ]
 
 
 def _silence(line: Timeline, least_s: float) -> str:

@@ -71,6 +71,8 @@ class DiagnosisRule:
     itself has to change."""
     fix: Mapping[str, str] = field(default_factory=dict)
     """The advice in some words, by variant, `any` for all others."""
+    after: Mapping[str, str] = field(default_factory=dict)
+    """By variant, the rule that has to be followed first."""
     applies: Mapping[str, Applicability] = field(default_factory=dict)
     """Where variants of the advice apply; the others apply everywhere."""
 
