@@ -73,7 +73,7 @@ def _top(
     top = [Paragraph(headline(trial, account, analysis), "bold"), *cost_line(cost, trial, found)]
     top += prediction_line(trial)
     lost = lost_executors_sentence(analysis.lost_executors)
-    if lost is not None and trial.state is not State.FAILED:  # whose failure has the meaning
+    if lost is not None and trial.state is not State.FAILED:  # a failed one says it already
         failure += _block(lost[0].upper() + lost[1:], "  ", 3)
     return top, failure
 
