@@ -145,8 +145,8 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     standing = {tuple(group["key"]): group["standing"] for group in answer["groups"]}
     assert standing == {
         ("ETH", "SSD"): "best",
-        ("IB", "SSD"): "indistinguishable from the best",
-        ("IB", "SS2"): "indistinguishable from the best",
+        ("IB", "SSD"): "tied",
+        ("IB", "SS2"): "tied",
         ("ETH", "HD5"): "worse",
     }
     first = answer["groups"][0]
@@ -154,8 +154,8 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     assert first["usd_per_hour"] == pytest.approx(4.20)
     assert answer["basis"] == "matched"  # they differ in more than disks and network
     assert answer["verdict"].startswith(
-        "Of 4 groups in matched settings, 3 are statistically tied for cheapest: ETH SSD, IB SSD "
-        "and IB SS2; 1 is worse"
+        "ETH SSD, IB SSD and IB SS2 tie for cheapest; ETH HD5 costs 1.6 times as much. "
+        "Of 4 groups in matched settings, 3 are at the top and 1 is worse."
     )
     assert (first["name"], first["ratio"], first["against"]) == ("ETH SSD", 1.0, ["ETH", "SSD"])
     crude = small.cost("lab-a", objective="cost", crude="1")
@@ -192,7 +192,7 @@ def test_the_correct_query_names_another_and_a_tie(public: Server) -> None:
     alike = public.cost("minerva100-10-18-21", objective="cost")
     assert (alike["basis"], alike["groups"][0]["key"]) == ("matched", ["ETH", "SSD"])
     standings = {key: row["standing"] for key, row in by_key(alike).items()}
-    assert {standings["IB", "SS2"], standings["IB", "HS5"]} == {"indistinguishable from the best"}
+    assert {standings["IB", "SS2"], standings["IB", "HS5"]} == {"tied"}
     assert {standings["ETH", "HDD"], standings["IB", "HDD"]} == {"worse"}
     answer = public.cost("minerva100-10-18-21", objective="cost", crude="1")
     rows = by_key(answer)

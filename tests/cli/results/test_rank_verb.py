@@ -60,7 +60,7 @@ def ranked(*arguments: str) -> dict[str, Any]:
 def test_a_tie_is_a_tie_a_loser_loses_and_too_few_cannot_tell() -> None:
     groups = {(g["key"]["net"], g["key"]["disk"]): g for g in ranked()["groups"]}
     top = {groups["ETH", "SSD"]["standing"], groups["IB", "SSD"]["standing"]}
-    assert top == {"best", "indistinguishable from the best"}
+    assert top == {"best", "tied"}
     assert groups["ETH", "HDD"]["standing"] == "worse"
     assert groups["IB", "HDD"]["standing"] == "cannot tell"
     assert groups["IB", "HDD"]["reason"]
@@ -80,9 +80,9 @@ def test_a_price_decides_by_cost() -> None:
 @pytest.mark.usefixtures("home")
 def test_the_table_names_every_group_and_where_narrows_it() -> None:
     text = printed("rank", "--by", "net", "--by", "disk", "--where", "disk=SSD")
-    assert "indistinguishable" in text
+    assert "tied" in text
     assert "HDD" not in text
-    told = "2 are statistically tied for fastest: ETH and IB"
+    told = "ETH and IB tie for fastest"
     assert told in text
     with pytest.raises(VenturiError, match="no trial has workload=other"):
         printed("rank", "--by", "net", "--where", "workload=other")
@@ -257,18 +257,19 @@ def test_row_3_groups_that_share_no_setting_are_confounded(home: Path) -> None:
     data = ranked()
     sets = {group["name"]: group["set"] for group in data["groups"]}
     assert sets["ETH HS5"] != sets["ETH SSD"] == sets["IB HDD"]
-    assert "The groups form 2 sets that can't be compared" in data["verdict"]
-    assert "cluster" in data["verdict"]
+    assert "1 group can't be compared: no other was measured in the same" in data["verdict"]
+    assert "The sets differ most in maps and cluster" in data["verdict"]
+    assert "--where" not in data["verdict"]  # a filter doesn't make them comparable
     text = printed("rank", "--by", "net", "--by", "disk")
     assert "HS5: HDFS on 5 hard disks" in text
-    assert "The groups form 2 sets that can't be compared" in text.split("all of them")[0]
+    assert "1 group can't be compared" in text
 
 
 @pytest.mark.usefixtures("home")
 def test_row_3_what_changes_only_with_the_groups_is_named(home: Path) -> None:
     more(home, Cl_Name="m-99", VM_Size="big", times="10 11 12 13 14 15")
     words = ("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH")
-    assert "instance_type changes only together with the groups" in printed(*words)
+    assert "instance_type changes only together with the clusters" in printed(*words)
     data = json.loads(printed(*words, "--json"))["data"]
     assert data["change_only_with_the_groups"] == ["instance_type"]
 
@@ -371,9 +372,10 @@ def test_a_group_of_which_little_is_known_does_not_lead(home: Path) -> None:
     assert data["groups"][-1]["name"] == "HS4"
     assert {groups[name]["rank"] for name in ("SSD", "SS2")} == {1, 2}
     assert groups["HDD"]["standing"] == "worse"
-    first = printed(*OF_THESE).splitlines()[0]
-    assert "2 are statistically tied for fastest: " in first
-    assert first.endswith("; 1 has too few matched settings to tell")
+    first, second = printed(*OF_THESE).splitlines()[:2]
+    assert first == "SS2 and SSD tie for fastest; HDD takes 3.9 times as long"
+    assert second.startswith("Of 4 groups in matched settings, 2 are at the top, 1 is worse")
+    assert second.endswith(" and 1 has too few matched settings to tell")
 
 
 def test_by_time_and_cost_a_group_of_which_little_is_known_is_not_on_the_frontier(
@@ -396,7 +398,10 @@ def test_where_all_groups_are_little_known_none_is_best(home: Path) -> None:
     of_set = [group for group in data["groups"] if group["name"] in {"HS4", "HS5"}]
     assert {group["standing"] for group in of_set} == {"cannot tell"}
     assert {group["rank"] for group in of_set} == {None}
-    assert "cannot tell which is fastest (too few settings)" in data["verdict"]
+    assert data["verdict"].startswith(
+        "No overall winner: 4 groups in 2 sets without common settings. In the largest set (2), "
+        "SSD is fastest; other set: can't tell"
+    )
 
 
 @pytest.mark.usefixtures("home")
@@ -455,3 +460,32 @@ def test_a_key_by_its_whole_name_makes_the_same_groups() -> None:
     found = [[list(each["key"].values()) for each in data["groups"]] for data in (plain, whole)]
     assert found[0] == found[1]
     assert sorted(found[0]) == [["HDD"], ["SSD"]]
+
+
+def test_ratios_are_to_the_best_group_whichever_group_shares_most_settings(home: Path) -> None:
+    """a is the best, but shares settings only with b, which shares some with all others."""
+    for number in range(6):
+        base = 100 + 20 * number
+        setting = {"Blk_size": "64", "IO_SFac": str(number + 20)}
+        more(home, Cl_Name="a", VM_Size="big", times=f"{base} {base + 1}", **setting)
+        more(home, Cl_Name="b", times=f"{2 * base} {2 * base + number}", **setting)
+        for cluster, factor in (("c", 4), ("d", 6)):
+            apart = setting | {"Blk_size": "128"}
+            more(home, Cl_Name=cluster, times=f"{factor * base} {factor * base + 1}", **apart)
+        more(home, Cl_Name="b", times=f"{2 * base} {2 * base + number}", **apart)
+    words = ("rank", "--by", "cluster", "--where", "disk=SSD", "--where", "net=ETH")
+    data = json.loads(printed(*words, "--json"))["data"]
+    groups = {group["name"]: group for group in data["groups"] if group["set"] == 1}
+    assert {name: round(group["ratio"]) for name, group in groups.items()} == {
+        "a": 1,
+        "b": 2,
+        "c": 4,
+        "d": 6,
+    }
+    assert {tuple(group["against"].values()) for group in groups.values()} == {("a",)}
+    assert {tuple(group["by_way_of"].values()) for group in groups.values()} == {("b",)}
+    assert groups["b"]["interval"]["low"] > 1.9
+    wide = groups["d"]["interval"]["high"] / groups["d"]["interval"]["low"]
+    assert wide > groups["b"]["interval"]["high"] / groups["b"]["interval"]["low"]
+    assert "a is fastest" in data["verdict"]
+    assert "Ratio to a by way of b, which shares settings with all" in printed(*words)

@@ -272,7 +272,10 @@ def _matched_data(
                 "rank": place.rank,
                 "standing": place.standing.value,
                 "reason": place.reason,
-                "against": dict(zip(keys, each.reference, strict=True)),
+                "against": dict(zip(keys, each.base, strict=True)),
+                "by_way_of": None
+                if each.base == each.reference
+                else dict(zip(keys, each.reference, strict=True)),
                 "each_alpha": each.each_alpha,
                 "trials": place.n,
                 "settings": place.strata,
@@ -293,8 +296,10 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
     show(Paragraph(first, "bold"))
     if not is_first_screen():
         show(*(Paragraph(sentence, "bold") for sentence in others))
-    elif command := _effect_command(ranked, keys, where):
-        next_step("estimate each difference, and see if it varies", command)
+    else:
+        show(*others[:2])
+        others = others[2:]
+        _print_next(ranked, keys, where)
     if ranked.naming.caption:
         show(f"The same in all: {ranked.naming.caption}")
     codes = [f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()]
@@ -303,7 +308,7 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
         for each in sets[:1] if is_first_screen() else sets:
             _print_set(ranked, each, ranked.alike.alpha)
         if is_first_screen():
-            show(*others[:1])
+            show(*others)
             show_whole(*([Paragraph("; ".join(codes), "dim")] if codes else []))
             return
         show("held equal: " + ", ".join(ranked.alike.equal))
@@ -312,6 +317,14 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
     if others and is_first_screen():
         show("", *others)
     show(*codes)
+
+
+def _print_next(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) -> None:
+    """The other sets, if there are any; else the effects, if these can be estimated."""
+    if ranked.alike is not None and sum(len(each.places) > 1 for each in ranked.alike.sets) > 1:
+        next_step("see all sets: add --all")
+    elif not ranked.along and (command := _effect_command(ranked, keys, where)):
+        next_step("estimate each difference, and see if it varies", command)
 
 
 def _effect_command(
@@ -344,7 +357,7 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
     for place in shown:
         interval, medians = place.interval, ranked.medians[place.key]
         cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
-        is_reference = place.key == each.reference
+        is_base, is_reference = place.key == each.base, place.key == each.reference
         within = "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}"
         row = {
             "#": _text(place.rank),
@@ -352,7 +365,9 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
             "trials": f"{place.n:,}",
             "settings": "—" if is_reference else str(place.strata),
             "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
-            "interval": "reference" if is_reference else within,
+            "interval": ("best" if each.base != each.reference else "reference")
+            if is_base
+            else within,
             median: cost.removeprefix(", ") if brief else format_duration(medians.elapsed_s) + cost,
             "standing": _standing(place, alone=alone),
         }
@@ -368,10 +383,12 @@ def _print_set(ranked: TrialRanking, each: MatchedSet, alpha: float) -> None:
     if priced or not brief:
         made.notes.append((median, f"{median}: of all trials of a group, matched or not"))
     compared = round(alpha / each.each_alpha)
+    via = "in the settings that both have"
+    if each.base != each.reference:
+        via = f"by way of {ranked.names[each.reference]}, which shares settings with all"
     show(
         "",
-        f"Ratio to {ranked.names[each.reference]} in the settings that both have; intervals "
-        f"{1 - 2 * alpha:.0%} overall"
+        f"Ratio to {ranked.names[each.base]} {via}; intervals {1 - 2 * alpha:.0%} overall"
         + (f", corrected for {compared} comparisons" if compared > 1 else ""),
         made,
     )

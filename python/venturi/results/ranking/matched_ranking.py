@@ -53,9 +53,10 @@ APART_LEAST, APART_SHOWN = 0.5, 3
 class MatchedRank:
     """One group's place in its set.
 
-    `ratio` is of its values to those of the set's reference over `strata` settings that have both,
-    with `interval` at the level of the comparison; None of a group alone in its set. `rank` is
-    None where the standing is "cannot tell", and such groups are last.
+    `ratio` is of its values to those of the set's `base`, with `interval` at the level of the
+    comparison; None of a group alone in its set. `strata` is the number of settings that it shares
+    with the set's reference. `rank` is None where the standing is "cannot tell", and such groups
+    are last.
     """
 
     key: Key
@@ -70,11 +71,19 @@ class MatchedRank:
 
 @dataclass(frozen=True, slots=True)
 class MatchedSet:
-    """Groups that share settings with the `reference`; `places` in order, the best first."""
+    """Groups that share settings with the `reference`; `places` in order, the best first.
+
+    Ratios are to the `base`: the reference, or the best group if the reference is worse.
+    """
 
     reference: Key
     each_alpha: float
     places: tuple[MatchedRank, ...]
+    base: Key
+
+    def only_once(self, place: MatchedRank) -> bool:
+        """Whether a group shares only one setting with the reference."""
+        return place.strata == 1 and place.key != self.reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +263,8 @@ def _ranked(
     if len(members) == 1:
         reason = "no other group was measured in the same settings"
         n = int(counts[reference])
-        return MatchedSet(
-            name, alpha, (MatchedRank(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None),)
-        )
+        alone = MatchedRank(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None)
+        return MatchedSet(name, alpha, (alone,), name)
     each_alpha = alpha / (len(members) - 1)
     axis = next(iter(table.axes.values()))
     found = _against(table, axis, reference, each_alpha)
@@ -271,7 +279,34 @@ def _ranked(
     else:
         told = _in_order(places)
     told.sort(key=lambda place: (place.rank is None, place.rank or place.ratio, repr(place.key)))
-    return MatchedSet(name, each_alpha, tuple(told))
+    of_reference = next(place.standing for place in told if place.key == name)
+    if of_reference is not Rank.WORSE or len(table.axes) > 1:
+        return MatchedSet(name, each_alpha, tuple(told), name)
+    based = tuple(_based_on(told[0], place) for place in told)
+    return MatchedSet(name, each_alpha, based, told[0].key)
+
+
+def _based_on(best: MatchedRank, place: MatchedRank) -> MatchedRank:
+    """`place` with its ratio to `best` by way of the reference of both.
+
+    The interval adds the distances from the estimates to their limits as squares of logarithms
+    (MOVER, Zou and Donner 2008). The reference has no distance of its own.
+    """
+    assert best.ratio is not None
+    assert place.ratio is not None
+    if place.key == best.key:
+        return replace(place, ratio=1.0, interval=None)
+    ratio, known = place.ratio / best.ratio, place.interval or place.strata == 0
+    if best.interval is None or not known:
+        return replace(place, ratio=ratio, interval=None)
+    own = place.interval or replace(best.interval, low=place.ratio, high=place.ratio)
+    if min(own.low, best.interval.low) <= 0:
+        return replace(place, ratio=ratio, interval=None)
+    down = math.hypot(math.log(place.ratio / own.low), math.log(best.interval.high / best.ratio))
+    up = math.hypot(math.log(own.high / place.ratio), math.log(best.ratio / best.interval.low))
+    ends = (math.exp(math.log(ratio) + move) for move in (-min(down, 600), min(up, 600)))
+    within = replace(own, low=next(ends), high=next(ends))
+    return replace(place, ratio=ratio, interval=within)
 
 
 def _in_order(places: Sequence[MatchedRank]) -> list[MatchedRank]:

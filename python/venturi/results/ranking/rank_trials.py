@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -129,8 +129,9 @@ class TrialRanking:
     """The result: `ranking` (pooled or crude) or the matched one.
 
     `besides` are the keys by which the trials differ in addition to the grouping keys, `along`
-    those that change only together with these: part of the ranked thing. `prices` names the source
-    of recorded prices, where these count.
+    those that change only together with these: part of the ranked thing. `sizes` has the lowest and
+    highest value of those of them that are counts. `prices` names the source of recorded prices,
+    where these count.
     """
 
     basis: Basis
@@ -143,6 +144,8 @@ class TrialRanking:
     naming: Names
     warnings: tuple[str, ...]
     prices: str | None = None
+    keys: tuple[str, ...] = ()
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def best_known(self) -> bool:
@@ -399,8 +402,31 @@ def rank_trials(
     medians = {one.key: _medians(one) for one in of_group}
     said = prices.said if isinstance(prices, RecordedPrices) else None
     return TrialRanking(
-        basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings), said
+        basis,
+        ranking,
+        alike,
+        besides,
+        along,
+        medians,
+        named,
+        naming,
+        tuple(warnings),
+        said,
+        tuple(keys),
+        _sizes(trials, along),
     )
+
+
+def _sizes(trials: SucceededTrials, along: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The lowest and highest value of each key of `along` that counts something."""
+    found = {}
+    for key in along:
+        column = trials.columns[key]
+        values = {column.values[code] for code in np.unique(column.codes).tolist()} - {None}
+        counts = [value for value in values if isinstance(value, int)]
+        if counts and len(counts) == len(values):
+            found[key] = (min(counts), max(counts))
+    return found
 
 
 def frontier(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from venturi.core.wording import count_of
+from venturi.core.wording import count_of, joined
 from venturi.record.query.conditions import OF_RECORDS
 from venturi.results.compare.groups import Key
-from venturi.results.ranking.matched_ranking import MatchedSet
+from venturi.results.ranking.matched_ranking import MatchedRank, MatchedSet
 from venturi.results.ranking.rank_trials import TrialRanking
 from venturi.results.ranking.ranking import Objective, Rank, Ranking
 
 NAMED_MAX = 4
 _FILTERED_FIRST = ("source", "workload", "scale", "input_bytes")
-SETS_MAX = 3
+SETS_MAX = 3  # the others than the largest
 _SUPERLATIVE = {
     Objective.TIME: "fastest",
     Objective.COST: "cheapest",
@@ -26,6 +26,16 @@ _TIED = {
     Objective.COST_TIME: "for lowest in cost x time",
     Objective.PARETO: "on the frontier of time and cost",
 }
+_TIMES = {
+    Objective.TIME: "takes {} times as long",
+    Objective.COST: "costs {} times as much",
+    Objective.COST_TIME: "has {} times the cost x time",
+}
+_PLURALS = {"cluster": "clusters", "engine": "engines", "provider": "providers"}
+_ALONG_FIRST = ("instance_type", "hosts")
+ALONG_MAX = 2
+ONCE = "one matched setting only"
+FEW_SETTINGS = "too few matched settings to tell"
 
 
 def sentences(ranked: TrialRanking) -> list[str]:
@@ -47,17 +57,111 @@ def _found(ranked: TrialRanking) -> list[str]:
             f"{_fix(ranked.besides)}"
         ]
     objective = ranked.alike.objective
-    first, *others = (_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX])
-    told = [first]
-    if len(ranked.alike.sets) > 1:
-        apart = ranked.alike.apart or ranked.besides
-        told.append(
-            f"The groups form {count_of(len(ranked.alike.sets), 'set')} that can't be compared, "
-            f"because {_some(_fixable_first(apart))} also {'vary' if len(apart) > 1 else 'varies'}"
-            f"{_fix(apart)}"
+    first, kind = sets[0], _kind(ranked)
+    if len(sets) == 1:
+        leading = _leader(first, ranked.names, objective)
+        leading += _how_much(first, ranked.names, objective)
+        said = [leading, *_linked_key_lines(ranked)]
+        alone = len(ranked.alike.sets) - 1
+    else:
+        said = [_no_winner(ranked, sets, objective), *_linked_key_lines(ranked)]
+        alone = 0
+    said.append(f"Of {len(first.places)} {kind} in matched settings, {_counted(first)}")
+    if alone:
+        said.append(
+            f"{count_of(alone, kind.removesuffix('s'))} can't be compared: no other was measured "
+            "in the same settings"
         )
-    told += [f"Another set: {each[0].lower()}{each[1:]}" for each in others]
-    return told + _linked_key_lines(ranked)
+    if len(ranked.alike.sets) > 1 and ranked.alike.apart:
+        said.append(f"The sets differ most in {_some(_fixable_first(ranked.alike.apart))}")
+    return said
+
+
+def _kind(ranked: TrialRanking) -> str:
+    """Return the plural noun for the groups."""
+    return _PLURALS.get(ranked.keys[0], "groups") if len(ranked.keys) == 1 else "groups"
+
+
+def _no_winner(ranked: TrialRanking, sets: Sequence[MatchedSet], objective: Objective) -> str:
+    """Return the headline for several sets: the leaders of each."""
+    assert ranked.alike is not None
+    every, kind = ranked.alike.sets, _kind(ranked)
+    total = sum(len(each.places) for each in every)
+    first, *others = sets
+    leads = []
+    for each in others[:SETS_MAX]:
+        top = _top(each)
+        tied = f" (tied with {len(top) - 1})" if len(top) > 1 else ""
+        leads.append(f"{ranked.names[top[0].key]}{tied}" if top else "can't tell")
+    if len(others) > len(leads):
+        leads.append(f"{len(others) - len(leads)} more")
+    alone = len(every) - len(sets)
+    said = (
+        f"No overall winner: {total} {kind} in {len(every)} sets without common settings. In the "
+        f"largest set ({len(first.places)}), {_leader(first, ranked.names, objective)}; "
+        f"other set{'s' * (len(others) > 1)}: {joined(leads)}"
+    )
+    if alone:
+        said += f"; {count_of(alone, kind.removesuffix('s'))} without any to compare with"
+    return said
+
+
+def _top(each: MatchedSet) -> list[MatchedRank]:
+    """The groups that are the best or tie with it: the base first, then by ratio; those that were
+    compared in one setting only are last."""
+    top = [p for p in each.places if p.standing in {Rank.BEST, Rank.TIED}]
+    return sorted(top, key=lambda p: (each.only_once(p), p.key != each.base))
+
+
+def _leader(each: MatchedSet, names: Mapping[Key, str], objective: Objective) -> str:
+    """Return the best groups, or those that tie."""
+    top = _top(each)
+    if not top:
+        return f"cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
+    sure = [names[p.key] for p in top if not each.only_once(p)]
+    once = [names[p.key] for p in top if each.only_once(p)]
+    if len(top) == 1 or objective is Objective.PARETO:
+        said = f"{_some([*sure, *once])} {'is' if len(top) == 1 else 'are'} "
+        said += _SUPERLATIVE[objective] + ("" if sure else f" ({ONCE})")
+    elif len(sure) > 1 and once:
+        said = f"{_some(sure)} tie {_TIED[objective]}; {_some(once)} may tie ({ONCE})"
+    else:
+        said = f"{_some([*sure, *once])} tie {_TIED[objective]}" + (f" ({ONCE})" if once else "")
+    return said
+
+
+def _how_much(each: MatchedSet, names: Mapping[Key, str], objective: Objective) -> str:
+    """Return how much worse than the base the most measured of the worse groups is."""
+    worse = [place for place in each.places if place.standing is Rank.WORSE and place.ratio]
+    if not worse or objective not in _TIMES:
+        return ""
+    most = max(worse, key=lambda place: place.n)
+    assert most.ratio is not None
+    ratio = f"{most.ratio:#.2g}" if most.ratio < 10 else f"{most.ratio:,.0f}"
+    return f"; {names[most.key]} {_TIMES[objective].format(ratio)}"
+
+
+def _counted(each: MatchedSet) -> str:
+    """Return how many groups have each standing: numbers that add up to all."""
+    few = FEW_SETTINGS
+    words = {
+        "at the top": _top(each),
+        "worse": [p for p in each.places if p.standing is Rank.WORSE],
+        few: [p for p in each.places if p.standing is Rank.CANNOT_TELL],
+    }
+    said = []
+    for word, places in words.items():
+        if not places:
+            continue
+        once = sum(map(each.only_once, places))
+        verb = (
+            ("has" if len(places) == 1 else "have")
+            if word is few
+            else ("is" if len(places) == 1 else "are")
+        )
+        note = f" ({once} by {ONCE})" if once and word is not few else ""
+        said.append(f"{len(places)} {verb} {word}{note}")
+    return joined(said)
 
 
 def _fixable_first(keys: Sequence[str]) -> list[str]:
@@ -75,27 +179,19 @@ def _fix(keys: Sequence[str]) -> str:
 def _linked_key_lines(ranked: TrialRanking) -> list[str]:
     if not ranked.along:
         return []
-    change = "changes" if len(ranked.along) == 1 else "change"
+    first = {key: place for place, key in enumerate(_ALONG_FIRST)}
+    keys = sorted(ranked.along, key=lambda key: first.get(key, len(first)))
+    shown = []
+    for key in keys[:ALONG_MAX]:
+        low, high = ranked.sizes.get(key, (0, 0))
+        shown.append(f"{key} ({low} to {high})" if low < high else key)
+    if len(keys) > ALONG_MAX:
+        shown.append(f"{len(keys) - ALONG_MAX} more")
+    kind = _kind(ranked)
     return [
-        f"{_some(ranked.along)} {change} only together with the groups, so the ranking "
-        "includes their effect"
+        f"{joined(shown)} {'changes' if len(keys) == 1 else 'change'} only together with the "
+        f"{kind}, so the ranking includes their effect"
     ]
-
-
-def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) -> str:
-    best = [names[p.key] for p in each.places if p.standing is Rank.BEST]
-    tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
-    worse = sum(place.standing is Rank.WORSE for place in each.places)
-    unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
-    where = f"Of {len(each.places)} groups in matched settings"
-    if not best:
-        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
-    few = "too few matched settings to tell"
-    said = f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
-    once = sum(place.strata == 1 and place.key != each.reference for place in each.places)
-    if once and len(each.places) > 2:
-        said += f"; {once} {'was' if once == 1 else 'were'} compared in only one setting"
-    return said
 
 
 def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:
@@ -134,7 +230,7 @@ def _result_sentence(
     """`counts` are of groups that are worse, and of those of which too little is known (`few`)."""
     top, (worse, unknown) = [*best, *tied], counts
     if tied:
-        said = f"{len(top)} are statistically tied {_TIED[objective]}: {_some(top)}"
+        said = f"{_some(top)} tie {_TIED[objective]}"
     else:
         said = f"{_some(top)} {'is' if len(top) == 1 else 'are'} {_SUPERLATIVE[objective]}"
     if worse:

@@ -77,7 +77,7 @@ class Rank(StrEnum):
     """How a group stands to the best."""
 
     BEST = "best"
-    TIED = "indistinguishable from the best"
+    TIED = "tied"
     WORSE = "worse"
     CANNOT_TELL = "cannot tell"
 

@@ -205,7 +205,7 @@ class PricesData:
 class RankedGroup:
     """A group's place; null if it is not ranked, with a `reason`.
 
-    `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell". `best_*` are
+    `standing` is "best", "tied", "worse" or "cannot tell". `best_*` are
     those of its fastest trial. `on_frontier`: by medians no group is as fast and as cheap.
     `frontier` is "yes", "no" if one other group is better in both time and cost, else "cannot
     tell"; null without a cost. In matched settings, `ratio` compares it with the group `against`

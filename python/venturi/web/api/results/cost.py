@@ -252,7 +252,7 @@ def _matched(
                     frontier=on,
                     p_value=None,
                     set=number,
-                    against=tuple(map(scalar, each.reference)),
+                    against=tuple(map(scalar, each.base)),
                     settings=place.strata,
                     ratio=place.ratio,
                     ratio_interval=interval(place.interval),

@@ -257,8 +257,8 @@ function Charged({ data }: { data: RankingData }) {
 }
 
 const LEGEND: Legend = [
-  ["standing-best", "best median"],
-  ["standing-tied", "indistinguishable from the best"],
+  ["standing-best", "best"],
+  ["standing-tied", "tied with the best"],
   ["standing-worse", "worse"],
   ["standing-unknown", "can't tell"],
   ["standing-frontier", "on the Pareto frontier"],
@@ -368,7 +368,7 @@ function standing({
 
 const SHORT: Readonly<Record<string, string>> = {
   best: "best",
-  "indistinguishable from the best": "may be best",
+  tied: "tied",
   worse: "worse",
 };
 

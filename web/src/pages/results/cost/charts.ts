@@ -55,7 +55,7 @@ const isKnown = (group: RankedGroup): group is Known =>
   group.elapsed_s.median !== null && group.cost_usd !== null && group.cost_usd.median !== null;
 
 const isTied = ({ standing }: RankedGroup) =>
-  standing === "best" || standing === "indistinguishable from the best";
+  standing === "best" || standing === "tied";
 
 export const standingRole = ({ standing }: RankedGroup): string =>
   ({ best: "write", worse: "predicted", "cannot tell": "surface" })[standing] ?? "read";
