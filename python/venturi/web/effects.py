@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import ALPHA
-from venturi.core.wording import NAMES_SHOWN
+from venturi.core.wording import NAMES_SHOWN, joined
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
@@ -17,6 +17,7 @@ from venturi.record.query.trial_columns import (
     CHOSEN,
     ORIGIN,
     WORK,
+    TrialColumns,
     check_settings,
     column_for,
     trial_columns,
@@ -25,9 +26,12 @@ from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import text_of
 from venturi.record.trial import LABEL
 from venturi.record.vocabulary import explained
-from venturi.results.effects.effect import Effects, Key
-from venturi.results.effects.effect_words import named
+from venturi.results.effects.effect import EffectOutcome, Effects, Key
+from venturi.results.effects.effect_words import headline, named
 from venturi.results.effects.effects import EffectQuestion, UnknownBaselineError, effects_of
+from venturi.results.ranking.rank_trials import counted_of, rank_trials, refusal
+from venturi.results.ranking.rank_words import best_groups
+from venturi.results.ranking.ranking import Objective
 
 LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 
@@ -97,7 +101,27 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
         answer = effects_of(found, asked)
     except UnknownBaselineError as error:
         raise _unknown(question.baseline or "", keys, error.known) from error
+    if question.values is None and (best := _best(repository, found, answer)):
+        answer = replace(answer, verdict=headline(answer, best))
     return replace(answer, explained=explained(_shown(answer)))
+
+
+def _best(repository: TrialRepository, found: TrialColumns, answer: Effects) -> str:
+    """Return which of several faster values are the best, as their ranking says; "" if there
+    aren't several.
+
+    Each value was compared with the baseline in settings of its own, so the lowest ratio need not
+    be the best value.
+    """
+    faster = [each for each in answer.effects if each.outcome is EffectOutcome.FASTER]
+    if len(faster) < 2 or answer.curve is not None:
+        return ""
+    names = joined(named(answer.keys, each.value) for each in faster[:NAMES_SHOWN])
+    more = f" or {len(faster) - NAMES_SHOWN} more" if len(faster) > NAMES_SHOWN else ""
+    trials = counted_of(repository, found, answer.keys, answer.ignored)
+    if refusal(trials, answer.keys, None):
+        return f"Can't tell which of {names}{more} is the best"
+    return best_groups(rank_trials(trials, answer.keys, Objective.TIME))
 
 
 def _shown(answer: Effects) -> dict[str, list[str]]:

@@ -194,7 +194,8 @@ def test_rows_can_be_compared_only_in_the_same_settings() -> None:
     assert alike.rows == "All rows have the same settings, so you can compare them"
     apart = ask(rows({"HDD": many, "SSD": many, "SS2": few, "HD5": few}), baseline=("HDD",))
     assert apart.rows == (
-        "Settings differ by row, so compare each row only with HDD. Same settings: HD5 and SS2"
+        "Settings differ by row, so compare each row with HDD. Comparable with each other: "
+        "HD5 and SS2"
     )
     assert ask(rows({"HDD": many, "SSD": few}), baseline=("HDD",)).rows == ""
 

@@ -335,6 +335,39 @@ def test_an_effect_over_several_kinds_of_work_is_the_mean_of_theirs(
     assert "mean over 2 workloads" in effect["verdict"]
 
 
+def test_an_effect_names_the_values_that_tie_for_best(client: httpx.Client, add: Add) -> None:
+    for maps in range(8):
+        for disk, seconds in (
+            ("HDD", 400),
+            ("SSD", 100),
+            ("SS2", 94 + 12 * (maps % 2)),
+            ("HD5", 300),
+        ):
+            if disk != "SS2" or maps < 6:
+                setup = {"disk": disk, "buffer_bytes": 2**maps * 1024}
+                add(around(seconds + maps, n=3, seed=maps), configuration=setup)
+    asked = {"key": "disk", "baseline": "HDD"}
+    found = ask(client, "/api/effect", **asked)["verdict"]
+    assert ". SSD and SS2 tie for fastest. The 2 other values: 2 faster" in found
+    ranking = ask(client, "/api/cost", by="disk")["verdict"]
+    assert ranking.startswith("SSD and SS2 tie for fastest; HDD takes")
+    other = Workload("wordcount", "v1", "large", 10**11)
+    for disk, seconds in (("HDD", 40), ("SSD", 10)):
+        add(around(seconds), configuration={"disk": disk}, workload=other)
+    mixed = ask(client, "/api/effect", **asked)["verdict"]
+    assert "Can't tell which of HD5, SS2 and SSD is the best. The 2 other values" in mixed
+
+
+def test_an_effect_says_on_which_machine_most_settings_are(client: httpx.Client, add: Add) -> None:
+    for hosts, count in ((2, 6), (4, 1)):
+        for maps in range(count):
+            for disk, seconds in (("HDD", 400), ("SSD", 100)):
+                setup = {"disk": disk, "maps": maps}
+                add(around(seconds, n=2, seed=maps), configuration=setup, hosts=hosts)
+    verdict = ask(client, "/api/effect", key="disk", baseline="HDD")["verdict"]
+    assert "7 matched settings (6 on " in verdict
+
+
 def test_effects_of_combinations_and_wrong_questions(client: httpx.Client, add: Add) -> None:
     add(around(300, n=10), configuration={"disk": "HDD", "net": "ETH"})
     add(around(200, n=8), configuration={"disk": "SSD", "net": "ETH"})

@@ -11,6 +11,7 @@ from venturi.core.wording import joined
 from venturi.results.effects.effect import Effect, EffectOutcome, Effects, PartEffect, Value
 
 KEYS_TOLD = 3
+MOSTLY = 0.75  # of the settings are on one machine: worth a word
 MOST_MORE = 20  # times as many settings are still worth a number
 _PLAIN = {"none", "true", "false", "yes", "no", "on", "off"}
 
@@ -77,7 +78,11 @@ def _over(effect: Effect) -> str:
     works = len(effect.works)
     of_works = f"mean over {works} workloads, " if works > 1 else ""
     trials = f"{effect.n + effect.n_baseline:,} trials"
-    return f"{of_works}{_settings(effect.strata)}, {trials}"
+    most = max(effect.machines, key=lambda part: part.strata, default=None)
+    mostly = ""
+    if most is not None and MOSTLY * effect.strata <= most.strata < effect.strata:
+        mostly = f" ({most.strata:,} on {most.value})"
+    return f"{of_works}{_settings(effect.strata)}{mostly}, {trials}"
 
 
 def verdict(effect: Effect, keys: Sequence[str]) -> str:
@@ -209,21 +214,23 @@ def comparable_rows(
         return ""
     if len(sets) == 1:
         return "All rows have the same settings, so you can compare them"
-    text = f"Settings differ by row, so compare each row only with {named(keys, baseline)}"
+    text = f"Settings differ by row, so compare each row with {named(keys, baseline)}"
     groups = [joined([named(keys, value) for value in each]) for each in sets if len(each) > 1]
     more = f"; and {len(groups) - KEYS_TOLD} more groups" if len(groups) > KEYS_TOLD else ""
-    return text + (f". Same settings: {'; '.join(groups[:KEYS_TOLD])}{more}" if groups else "")
+    listed = "; ".join(groups[:KEYS_TOLD])
+    return text + (f". Comparable with each other: {listed}{more}" if groups else " only")
 
 
-def headline(answer: Effects) -> str:
-    """Return the first line: the leading value, and the outcomes of the others."""
+def headline(answer: Effects, best: str = "") -> str:
+    """Return the first line: the leading value, the `best` ones, and the outcomes of the others."""
     what = joined(answer.keys)
     if answer.baseline is None:
         return f"No counted trial has a value of {what}; `venturi keys` lists the keys with values"
     if answer.main is None:
         only = named(answer.keys, answer.baseline)
         return f"Nothing to compare: all {answer.trials:,} trials have {only}"
-    said = answer.effects[answer.main].verdict + _of_others(answer, answer.main)
+    said = answer.effects[answer.main].verdict + (f". {best}" if best else "")
+    said += _of_others(answer, answer.main)
     if answer.along and f"confounded by {answer.along[0]}" not in said:
         said += (
             f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only together with "

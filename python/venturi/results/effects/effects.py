@@ -588,6 +588,8 @@ def _parts(parts: Sequence[DependencePart]) -> tuple[PartEffect, ...]:
 
 def _dependence(found: Dependence) -> KeyDependence:
     parts = _parts(found.parts)
+    if all(order == 0 for order, _, _ in in_order([part.value for part in parts])):
+        parts = tuple(sorted(parts, key=lambda part: in_order((part.value,))))
     if found.opposite:  # the two that say it come first
         both = _parts(found.opposite)
         parts = (*both, *(part for part in parts if part not in both))

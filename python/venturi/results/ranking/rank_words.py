@@ -77,6 +77,15 @@ def _found(ranked: TrialRanking) -> list[str]:
     return said
 
 
+def best_groups(ranked: TrialRanking) -> str:
+    """Return which groups are the best or tie in the largest set, in a sentence."""
+    if ranked.alike is None:
+        assert ranked.ranking is not None
+        return _of_medians(ranked.ranking, ranked.names, crude=False)[0]
+    said = _leader(ranked.alike.sets[0], ranked.names, ranked.alike.objective)
+    return f"{said[0].upper()}{said[1:]}"
+
+
 def _kind(ranked: TrialRanking) -> str:
     """Return the plural noun for the groups."""
     return _PLURALS.get(ranked.keys[0], "groups") if len(ranked.keys) == 1 else "groups"
@@ -135,7 +144,7 @@ def _how_much(each: MatchedSet, names: Mapping[Key, str], objective: Objective) 
     worse = [place for place in each.places if place.standing is Rank.WORSE and place.ratio]
     if not worse or objective not in _TIMES:
         return ""
-    most = max(worse, key=lambda place: place.n)
+    most = max(worse, key=lambda place: (place.n, place.ratio or 0))
     assert most.ratio is not None
     ratio = f"{most.ratio:#.2g}" if most.ratio < 10 else f"{most.ratio:,.0f}"
     return f"; {names[most.key]} {_TIMES[objective].format(ratio)}"
