@@ -250,14 +250,19 @@ def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
     """The meaning of each coded value among those `shown` of keys: `HS5` -> `HDFS on 5 ...`.
 
     Values that differ only in a count share an entry: `HSn` -> `HDFS on n ...`. Self-explanatory
-    words (SSD, snappy) are left out.
+    words (SSD, snappy) are left out, unless they are among codes with a meaning of their own.
     """
     by_pattern: dict[str, dict[str, str]] = {}
+    plain: dict[str, str] = {}
     for key, values in shown.items():
         for value in values:
             code = code_of(key, value)
-            if code is not None and meaning_of(key, value) is not None:
+            if code is None:
+                continue
+            if meaning_of(key, value) is not None:
                 by_pattern.setdefault(code.pattern, {})[str(value)] = code.meaning
+            elif value in DISK_LAYOUTS:
+                plain[str(value)] = code.meaning
     found: dict[str, str] = {}
     for pattern, meanings in by_pattern.items():
         if len(meanings) > 1 and _COUNT in pattern:
@@ -265,6 +270,8 @@ def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
             found[pattern.replace(_COUNT, "n")] = meaning.replace("{n}", "n")
         else:
             found |= meanings
+    if any(DISK_LAYOUTS & meanings.keys() for meanings in by_pattern.values()):
+        found |= plain
     return found
 
 

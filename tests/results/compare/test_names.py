@@ -17,7 +17,9 @@ def test_constants_go_to_the_caption_and_one_thing_has_one_name() -> None:
     assert names.keys == ("network", "disk")
     assert names.caption == "terasort, maps 8, block_bytes 64 MiB"
     assert names.explained["HS5"] == "HDFS on 5 hard disks, temporary files on an SSD"
-    assert "SSD" not in names.explained  # it says itself what it is
+    assert names.explained["SSD"] == "one SSD"  # next to HS5, it's a layout, too
+    alone = name_groups([{"disk": "HDD"}, {"disk": "SSD"}])
+    assert alone.explained == {}  # they say themselves what they are
 
 
 def test_two_names_with_different_values_are_both_told() -> None:
@@ -67,4 +69,5 @@ def test_codes_that_differ_in_a_count_share_an_explanation() -> None:
     assert names.explained == {
         "HSn": "HDFS on n hard disks, temporary files on an SSD",
         "RL3": "HDFS on 3 remote disks, temporary files on a local disk",
+        "SSD": "one SSD",
     }

@@ -351,11 +351,18 @@ def test_an_effect_names_the_values_that_tie_for_best(client: httpx.Client, add:
     assert ". SSD and SS2 tie for fastest. The 2 other values: 2 faster" in found
     ranking = ask(client, "/api/cost", by="disk")["verdict"]
     assert ranking.startswith("SSD and SS2 tie for fastest; HDD takes")
+    setup = {"disk": "HS5", "buffer_bytes": 1024}
+    add(around(98, n=5, seed=9), configuration=setup)
+    add(around(99, n=5, seed=8), configuration=setup | {"disk": "SSD"})
+    with_one = ask(client, "/api/cost", by="disk")
+    (once,) = (group for group in with_one["groups"] if group["key"] == ["HS5"])
+    assert (once["standing"], once["reason"]) == ("tied", "one matched setting only")
+    assert "HS5 may tie (one matched setting only)" in with_one["verdict"]
     other = Workload("wordcount", "v1", "large", 10**11)
     for disk, seconds in (("HDD", 40), ("SSD", 10)):
         add(around(seconds), configuration={"disk": disk}, workload=other)
     mixed = ask(client, "/api/effect", **asked)["verdict"]
-    assert "Can't tell which of HD5, SS2 and SSD is the best. The 2 other values" in mixed
+    assert "Can't tell which of HD5, HS5, SS2 and SSD is the best. The 3 other" in mixed
 
 
 def test_an_effect_says_on_which_machine_most_settings_are(client: httpx.Client, add: Add) -> None:

@@ -401,7 +401,9 @@ def _standing(place: MatchedRank, *, alone: bool) -> str:
     from venturi.results.ranking.ranking import Rank
 
     ties = place.standing is Rank.TIED or (place.standing is Rank.BEST and not alone)
-    short = "tied" if ties else place.standing.value
+    short = place.standing.value
+    if ties:
+        short = "may tie" if place.reason else Rank.TIED.value
     return short if is_first_screen() or not place.reason else f"{short}: {place.reason}"
 
 

@@ -47,6 +47,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 APART_LEAST, APART_SHOWN = 0.5, 3
+ONCE = "one matched setting only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +280,22 @@ def _ranked(
     else:
         told = _in_order(places)
     told.sort(key=lambda place: (place.rank is None, place.rank or place.ratio, repr(place.key)))
+    told = _once_noted(told)
     of_reference = next(place.standing for place in told if place.key == name)
     if of_reference is not Rank.WORSE or len(table.axes) > 1:
         return MatchedSet(name, each_alpha, tuple(told), name)
     based = tuple(_based_on(told[0], place) for place in told)
     return MatchedSet(name, each_alpha, based, told[0].key)
+
+
+def _once_noted(places: Sequence[MatchedRank]) -> list[MatchedRank]:
+    """`places` with a reason where a tie rests on one setting, and others on more."""
+    if not any(place.standing is Rank.TIED and place.strata > 1 for place in places):
+        return list(places)
+    return [
+        replace(place, reason=ONCE) if place.standing is Rank.TIED and place.strata == 1 else place
+        for place in places
+    ]
 
 
 def _based_on(best: MatchedRank, place: MatchedRank) -> MatchedRank:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from venturi.core.wording import count_of, joined
 from venturi.record.query.conditions import OF_RECORDS
 from venturi.results.compare.groups import Key
-from venturi.results.ranking.matched_ranking import MatchedRank, MatchedSet
+from venturi.results.ranking.matched_ranking import ONCE, MatchedRank, MatchedSet
 from venturi.results.ranking.rank_trials import TrialRanking
 from venturi.results.ranking.ranking import Objective, Rank, Ranking
 
@@ -34,7 +34,6 @@ _TIMES = {
 _PLURALS = {"cluster": "clusters", "engine": "engines", "provider": "providers"}
 _ALONG_FIRST = ("instance_type", "hosts")
 ALONG_MAX = 2
-ONCE = "one matched setting only"
 FEW_SETTINGS = "too few matched settings to tell"
 
 

@@ -80,6 +80,8 @@ function fits(name: string, value: string, search: URLSearchParams): boolean {
   return given || search.has("prices") || name !== "objective";
 }
 
+const ONCE = "one matched setting only"; // as in results/ranking/matched_ranking.py
+
 const WORKLOADS = new URLSearchParams([["by", "workload"]]);
 
 /** Asks, where the URL asks nothing, about the workload with most trials by its most used setting. */
@@ -176,15 +178,6 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
     <section className="card prices" id="prices" aria-label="Prices">
       <h2>Prices</h2>
       <div className="controls">
-        <Parameter label="US$ per hour" param="usd_per_hour" kind="usd" hint="3.50" />
-        <Choice
-          label="For"
-          param="per"
-          options={[
-            ["cluster", "the whole cluster"],
-            ["node", "each node"],
-          ]}
-        />
         {!search.has("usd_per_hour") && (
           <Choice
             label="Without a price"
@@ -230,11 +223,6 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
       {data && search.has("usd_per_hour") && <MorePrices data={data} priced={priced} />}
       {data?.prices?.usd_per_hour === null && (
         <p className="aside">{sentence(data.prices.source ?? "")}</p>
-      )}
-      {!search.has("usd_per_hour") && !data?.prices && (
-        <p className="aside">
-          No price is given, so groups are ranked by time only. Enter one to rank by cost.
-        </p>
       )}
     </section>
   );
@@ -359,26 +347,24 @@ function standing({
     value: word,
     show: (
       <>
-        {word === "best" ? <strong>best</strong> : word}
+        {word === "best" ? <strong>best</strong> : shortStanding({ standing: word, reason })}
         {details.length > 0 && <small>{details.join("; ")}</small>}
       </>
     ),
   };
 }
 
-const SHORT: Readonly<Record<string, string>> = {
-  best: "best",
-  tied: "tied",
-  worse: "worse",
-};
+/** A tie with a reason rests on too little to be sure. */
+const shortStanding = ({ standing: word, reason }: Pick<RankedGroup, "standing" | "reason">) =>
+  word === "tied" && reason === ONCE ? "may tie" : word;
 
 /** The rank, and the standing in a word: a narrow screen shows it first. */
-const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
+const rankCell = ({ rank, standing: word, reason }: RankedGroup): Cell => ({
   value: rank,
   show: (
     <>
       {rank ?? "—"}
-      <small className="place">{SHORT[word] ?? word}</small>
+      <small className="place">{shortStanding({ standing: word, reason })}</small>
     </>
   ),
 });
@@ -504,6 +490,13 @@ export default function Cost() {
       asked={askedInWords(search)}
       intro="Which configuration is fastest, which is cheapest at your prices, and which ones tie with the best."
     >
+      {!priced && twin.data?.prices === null && (
+        <p className="card">
+          {exported
+            ? "No price is given, so this ranks time."
+            : "No price yet, so this ranks time: enter a price in US$ per hour."}
+        </p>
+      )}
       <Filters />
       <Controls>
         <KeyPicker
@@ -517,11 +510,15 @@ export default function Cost() {
           param="objective"
           options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
         />
-        {!priced && (
-          <p className="aside">
-            To rank by cost, enter a price in <a href="#prices">Prices</a>.
-          </p>
-        )}
+        <Parameter label="US$ per hour" param="usd_per_hour" kind="usd" hint="3.50" />
+        <Choice
+          label="For"
+          param="per"
+          options={[
+            ["cluster", "the whole cluster"],
+            ["node", "each node"],
+          ]}
+        />
       </Controls>
       <Asked command={commandOf(PAGES.cost.path, search)} />
       <Answer

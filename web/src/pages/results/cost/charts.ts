@@ -54,8 +54,7 @@ const MOST_NAMED = 16;
 const isKnown = (group: RankedGroup): group is Known =>
   group.elapsed_s.median !== null && group.cost_usd !== null && group.cost_usd.median !== null;
 
-const isTied = ({ standing }: RankedGroup) =>
-  standing === "best" || standing === "tied";
+const isTied = ({ standing }: RankedGroup) => standing === "best" || standing === "tied";
 
 export const standingRole = ({ standing }: RankedGroup): string =>
   ({ best: "write", worse: "predicted", "cannot tell": "surface" })[standing] ?? "read";
