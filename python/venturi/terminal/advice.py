@@ -21,7 +21,13 @@ from venturi.machines.advice.question import HardwareRequest
 from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
-from venturi.terminal.predictions import plain_time_text, time_text, usd_text
+from venturi.terminal.predictions import (
+    limit_text,
+    limits_text,
+    plain_time_text,
+    time_text,
+    usd_text,
+)
 from venturi.terminal.table import Paragraph, Table, TableCell, pairs, table_of
 
 FRONTIER_SHOWN = 12
@@ -30,7 +36,6 @@ ROUNDED = 1.02  # a bill that much above the time used is decided by the roundin
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
 SPARE = ("price of", "ties", "known", "billed", "limited by")  # where a terminal is narrow
-SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
 def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
@@ -124,15 +129,16 @@ def choices_table(request: HardwareRequest, found: ClassAdvice) -> Table:
             {
                 "option": name,
                 "machines": machines(option),
-                "time": time_text(option.time_s)
+                "time": _middle(time_text(option.time_s))
                 + (" may miss" if option.within_limits is False else ""),
-                "cost": usd_text(option.usd),
-                "limited by": SHORT.get(option.limited_by, option.limited_by),
+                "cost": format_usd(option.usd.value),
+                "limited by": limit_text(option),
+                "time range": _within(time_text(option.time_s)),
+                "cost range": _within(usd_text(option.usd)),
             }
             for name, option in labeled_choices(request, found)
         ),
-        prose=("option",),
-        spare=("limited by",),
+        spare=("cost range", "time range", "limited by"),
     )
 
 
@@ -143,6 +149,8 @@ def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
         yield from _why_recommended(found.choices.cheapest, best)
     if best.startup_s:
         yield f"Time and cost include {plain_time_text(best.startup_s)} to start the cluster."
+    if best.provider is not None and best.price_as_of is not None:
+        yield f"On-demand prices of {best.price_as_of:%Y-%m-%d}."
     if request.limits:
         yield f"Your limits: {request.limits}."
     if decided := billing_minimum(best):
@@ -152,7 +160,7 @@ def notes(advice: Advice, found: ClassAdvice) -> Iterator[str]:
     if request.nodes is None and best.nodes == request.max_nodes:
         yield f"More than {request.max_nodes:,} nodes are not considered (--max-nodes)."
     yield from filter(None, (standing(request.objective, found, request.shown)[1],))
-    if found.measure and found.undecided:
+    if found.measure and found.undecided and found.measure[0].decides:
         yield measurement(found.measure[0], found.ranked)
     yield from best_elsewhere(found)
 
@@ -164,7 +172,13 @@ def _why_recommended(cheapest: Option, best: Option) -> Iterator[str]:
     more = best.usd.value / cheapest.usd.value - 1
     yield (
         f"Recommended for its {count_of(best.nodes, 'machine')} instead of {cheapest.nodes:,}, "
-        "at a cost " + (f"{more:.0%} higher." if more >= 0.005 else "as low.")
+        "at a cost "
+        + (
+            f"{more:.0%} higher ({format_usd(best.usd.value)} instead of "
+            f"{format_usd(cheapest.usd.value)})."
+            if more >= 0.005
+            else "as low."
+        )
     )
 
 
@@ -222,14 +236,14 @@ def _cells(option: Option, usd: Bounds | None, **more: str) -> dict[str, str]:
         "time": time_text(option.time_s, option.lower_bound),
         "cost": usd_text(usd, option.lower_bound),
         **more,
-        "limited by": _limits(option),
+        "limited by": limit_text(option),
         "known": "—" if option.weakest is None else option.weakest.value,
     }
 
 
 def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
     """Notes on columns of these options."""
-    yield "limited by", "limited by: in map+shuffle, sort+reduce; ? if it may be another"
+    yield "limited by", "limited by: where most of the time goes; `or`: the ranges allow both"
     if any(option.price_is_stale for option in shown):
         yield "price of", "! price older than a year"
     if any(option.billed_usd is None for option in shown):
@@ -247,15 +261,6 @@ def _table(rows: Iterable[Mapping[str, TableCell]], prose: Sequence[str] = ()) -
     """A table of options, of which only counts are flush right."""
     made = table_of(rows, prose=prose, spare=SPARE)
     return replace(made, numeric=tuple(name in {"#", "nodes"} for name in made.headings))
-
-
-def _limits(option: Option) -> str:
-    """The resource that limits each phase, once if it's the same in all."""
-    names = [SHORT.get(each.narrowest, each.narrowest) for each in option.phases]
-    if len(set(names)) == 1:
-        return ("" if all(each.certain for each in option.phases) else "perhaps ") + names[0]
-    phases = zip(names, option.phases, strict=True)
-    return ", ".join(name if each.certain else f"perhaps {name}" for name, each in phases)
 
 
 def _price_date(option: Option) -> str:
@@ -327,6 +332,10 @@ def best_elsewhere(found: ClassAdvice) -> Iterator[str]:
 
 def _middle(text: str) -> str:
     return text.partition(" (")[0]
+
+
+def _within(text: str) -> str:
+    return text.partition(" (")[2].removesuffix(")")
 
 
 def measurement(each: Measurement, ranked: Sequence[Option]) -> str:
@@ -404,6 +413,7 @@ def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph
     if option.startup_s:
         told = f"Time and cost include {plain_time_text(option.startup_s)} to start the cluster."
         yield Paragraph(told, indent=2)
+    yield Paragraph(f"Limits: {limits_text(option)}.", indent=2)
     for text in filter(None, (billing_minimum(option), _decisive(first))):
         yield Paragraph(text, indent=2)
     for text in option.assumptions:

@@ -10,9 +10,13 @@ from venturi.core.wording import count_of
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
+    from venturi.machines.advice.option import Option, PhaseTime
     from venturi.machines.cost.dataflow import Bounds
     from venturi.record.prediction import PredictionCheck, StoredPrediction
     from venturi.results.predictions.errors import PredictionErrors
+
+_PHASES = {"map+shuffle": "map", "sort+reduce": "reduce"}
+SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
 def time_text(span: Bounds, at_least: bool = False) -> str:
@@ -35,6 +39,25 @@ def _time_unit(value_s: float) -> tuple[str, float]:
 def usd_text(span: Bounds | None, at_least: bool = False) -> str:
     """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
     return "—" if span is None else _range(span, 1, "$", "", at_least)
+
+
+def limits_text(option: Option) -> str:
+    """The resources that may limit each phase, once if they're the same in all."""
+    words = [_limit(each) for each in option.phases]
+    if len(set(words)) == 1:
+        return words[0]
+    pairs = zip(option.phases, words, strict=True)
+    return "; ".join(f"{_PHASES.get(each.name, each.name)}: {word}" for each, word in pairs)
+
+
+def _limit(phase: PhaseTime) -> str:
+    return " or ".join(SHORT.get(each, each) for each in (phase.narrowest, *phase.rivals[:1]))
+
+
+def limit_text(option: Option) -> str:
+    """The limit of most of the time: start-up, or that of the longest phase."""
+    longest = max(option.phases, key=lambda each: each.seconds.value)
+    return "start-up" if option.limited_by == "start-up" else _limit(longest)
 
 
 def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from command_line import on_terminal
 from venturi.cli.main import cli
 from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 
 # The paper's machines and its form of equation (6), on a cluster that runs already.
 PAPER = ("--startup", "0s", "--core-s-per-gb", "0", "--assume", "fill=100%")
@@ -75,7 +77,7 @@ def test_the_papers_question_in_whole_lines() -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) > 100  # notes are paragraphs
     row = next(line for line in lines if line.startswith("1 "))
-    for cell in ("i2.8xlarge", "47", "61 min", "$325", "net, disk", "derived", "2014-09!"):
+    for cell in ("i2.8xlarge", "47", "61 min", "$325", "net", "derived", "2014-09!"):
         assert cell in row
     for words in (
         "1 other type is statistically tied in cost: m1.xlarge.",
@@ -146,6 +148,21 @@ def test_a_catalogue_without_disk_rates_is_ranked_by_assumptions(tmp_path: Path)
     assert done.exit_code == 0
     assert "assumed" in done.stdout
     assert "Measure the" in done.stdout
+
+
+def test_the_choices_keep_their_limits_and_reasons_at_80_columns(settings: Settings) -> None:
+    words = ("advise", "hardware", "--sort", "50TB", "--deadline", "2h")
+    shown = on_terminal(settings, *words)
+    (head,) = (line for line in shown if line.startswith("option"))
+    assert head.endswith("limited by")
+    (row,) = (line for line in shown if line.startswith("recommended"))
+    assert " disk or net" in row
+    text = " ".join(shown)
+    assert "On-demand prices of 2026-" in text
+    assert "can't separate it" not in text
+    cheapest = next(line for line in shown if line.startswith("cheapest"))
+    low, high = (float(line.split("$")[1].split()[0]) for line in (cheapest, row))
+    assert f"at a cost {high / low - 1:.0%} higher" in " ".join(text.split())
 
 
 def test_measured_figures_are_laid_over(tmp_path: Path) -> None:

@@ -215,12 +215,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTime:
-    """One phase of an option; `certain` if nothing else could be its narrowest point."""
+    """One phase of an option; `certain` if nothing else could be its narrowest point, else `rivals`
+    could.
+    """
 
     name: str
     seconds: Bounds
     narrowest: str
     certain: bool
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +426,13 @@ def option_of(
         metered_usd=None if candidate.metered_usd is None else span(candidate.metered_usd, at),
         billed_usd=None if candidate.billed_usd is None else span(candidate.billed_usd, at),
         phases=tuple(
-            PhaseTime(phase.name, phase.span(at), phase.binding(at), phase.certain(at))
+            PhaseTime(
+                phase.name,
+                phase.span(at),
+                phase.binding(at),
+                phase.certain(at),
+                phase.rivals(at),
+            )
             for phase in time.phases
         ),
         lower_bound=time.lower_bound,

@@ -97,9 +97,17 @@ class PhaseModel:
 
     def certain(self, at: int = 0) -> bool:
         """Whether no other term could be the slowest within the ranges of the rates."""
+        return not self.rivals(at)
+
+    def rivals(self, at: int = 0) -> tuple[str, ...]:
+        """The other resources that could be the narrowest within the ranges of the rates, the
+        slowest first.
+        """
         slowest = max(self.terms, key=lambda term: float(term.seconds[0, at]))
         others = [t for t in self.terms if t.resource != slowest.resource]
-        return all(term.seconds[2, at] < slowest.seconds[1, at] for term in others)
+        near = [t for t in others if t.seconds[2, at] >= slowest.seconds[1, at]]
+        near.sort(key=lambda term: -float(term.seconds[2, at]))
+        return tuple(dict.fromkeys(term.resource for term in near))
 
 
 @dataclass(frozen=True, slots=True)

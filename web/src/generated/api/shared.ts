@@ -65,6 +65,7 @@ export interface PhaseTime {
   seconds: Bounds;
   narrowest: string;
   certain: boolean;
+  rivals: string[];
 }
 export interface NetworkCosts {
   instance_type: string;
