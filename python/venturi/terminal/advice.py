@@ -14,7 +14,7 @@ from venturi.core.quantity import Quantity
 from venturi.core.units import format_duration, format_rate, format_usd
 from venturi.core.wording import count_of, joined
 from venturi.machines.advice.decide import Measurement, ties_with_first
-from venturi.machines.advice.explain import Explanation, Sensitivity
+from venturi.machines.advice.explain import Explanation, Sensitivity, uncertain_parts
 from venturi.machines.advice.hardware import Advice, ClassAdvice, nearest
 from venturi.machines.advice.option import AdviceObjective, Option, RuledOut
 from venturi.machines.advice.question import HardwareRequest
@@ -22,8 +22,10 @@ from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
 from venturi.terminal.predictions import (
+    least_certain,
     limit_text,
     limits_text,
+    moved_text,
     plain_time_text,
     time_text,
     usd_text,
@@ -414,33 +416,21 @@ def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph
         told = f"Time and cost include {plain_time_text(option.startup_s)} to start the cluster."
         yield Paragraph(told, indent=2)
     yield Paragraph(f"Limits: {limits_text(option)}.", indent=2)
-    for text in filter(None, (billing_minimum(option), _decisive(first))):
+    for text in filter(None, (billing_minimum(option), least_certain(first))):
         yield Paragraph(text, indent=2)
+    bill = first.bill
+    for item in () if bill is None else bill.items[:1]:
+        if item.source and item.as_of is not None:
+            yield Paragraph(f"Price: {item.source.partition(';')[0]}, {item.as_of}.", indent=2)
     for text in option.assumptions:
-        yield Paragraph(f"Assumed: {text}.", "dim", 2)
-
-
-def _decisive(explanation: Explanation) -> str:
-    """The input that changes the time most."""
-    if not explanation.sensitivity:
-        return ""
-    most, startup_s = explanation.sensitivity[0], explanation.job.startup_range_s
-    if startup_s is not None and startup_decides(explanation):
-        low, high = map(plain_time_text, startup_s)
-        return f"The start-up time matters most ({low} to {high}); set yours with --startup."
-    low, high = map(plain_time_text, most.time_s)
-    return (
-        f"The {most.rate.replace('_', ' ')} rate matters most ({_known(most.known)} MB/s): "
-        f"the time is {low} or {high} at its ends."
-    )
+        if not text.startswith("the cluster starts in "):  # said above
+            yield Paragraph(f"Assumed: {text}.", "dim", 2)
 
 
 def startup_decides(explanation: Explanation) -> bool:
     """Whether the time to start the cluster is the most uncertain part of the whole time."""
-    range_s, rates = explanation.job.startup_range_s, explanation.sensitivity
-    if range_s is None:
-        return False
-    return not rates or range_s[1] - range_s[0] > rates[0].swing_s
+    parts = uncertain_parts(explanation)
+    return bool(parts) and parts[0].name == "start-up"
 
 
 def prediction_table(options: Sequence[Option]) -> Table:
@@ -507,6 +497,9 @@ def explanation_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
             for each in explanation.sensitivity
             for row in _sensitivity(each, option, explanation.rank)
         )
+    for part in uncertain_parts(explanation):
+        if part.name == "start-up":
+            yield Paragraph(f"start-up: {moved_text(part.least_s, part.most_s)}", indent=2)
 
 
 def _rate_lines(name: str, rate: Quantity) -> Iterator[Paragraph | Table]:

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from venturi.core.units import format_duration
-from venturi.core.wording import count_of
+from venturi.core.wording import count_of, joined
+from venturi.machines.advice.explain import uncertain_parts
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
+    from venturi.machines.advice.explain import Explanation, UncertainPart
     from venturi.machines.advice.option import Option, PhaseTime
     from venturi.machines.cost.dataflow import Bounds
     from venturi.record.prediction import PredictionCheck, StoredPrediction
     from venturi.results.predictions.errors import PredictionErrors
 
 _PHASES = {"map+shuffle": "map", "sort+reduce": "reduce"}
+NEARLY = 0.75  # of the widest range: named next to it
 SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
 
 
@@ -29,6 +32,12 @@ def plain_time_text(value_s: float) -> str:
     """`3.5 min`: a time without a range, in the units of those with one."""
     unit, scale = _time_unit(value_s)
     return f"{value_s / scale:.3g} {unit}"
+
+
+def moved_text(least_s: float, most_s: float) -> str:
+    """`-2 to +6.5 min`: how far a time may move, in the unit that suits the larger end."""
+    unit, scale = _time_unit(max(abs(least_s), abs(most_s)))
+    return f"{least_s / scale:+.2g} to {most_s / scale:+.2g} {unit}"
 
 
 def _time_unit(value_s: float) -> tuple[str, float]:
@@ -58,6 +67,20 @@ def limit_text(option: Option) -> str:
     """The limit of most of the time: start-up, or that of the longest phase."""
     longest = max(option.phases, key=lambda each: each.seconds.value)
     return "start-up" if option.limited_by == "start-up" else _limit(longest)
+
+
+def least_certain(explanation: Explanation) -> str:
+    """The inputs that change the time most: the widest, and those nearly as wide."""
+    parts = uncertain_parts(explanation)
+    near = [each for each in parts if _width(each) >= NEARLY * _width(parts[0])][:2]
+    if not near:
+        return ""
+    listed = joined(f"{each.name} ({moved_text(each.least_s, each.most_s)})" for each in near)
+    return f"Least certain: {listed}."
+
+
+def _width(part: UncertainPart) -> float:
+    return part.most_s - part.least_s
 
 
 def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:

@@ -165,6 +165,18 @@ def test_the_choices_keep_their_limits_and_reasons_at_80_columns(settings: Setti
     assert f"at a cost {high / low - 1:.0%} higher" in " ".join(text.split())
 
 
+def test_a_prediction_names_its_least_certain_parts_as_its_explanation_does(
+    settings: Settings,
+) -> None:
+    words = ("predict", "--sort", "10TB", "--on", "i4i.4xlarge:20")
+    text = " ".join(" ".join(on_terminal(settings, *words)).split())
+    assert "Least certain: start-up (-2 to +6.5 min) and network (-0.48 to +6.8 min)." in text
+    assert "Limits: map: net or disk; reduce: disk." in text
+    assert "AWS EC2 on-demand price list, us-east-1" in text
+    assert "Assumed: the cluster starts" not in text
+    assert "start-up: -2 to +6.5 min" in run(*words, "--explain").stdout
+
+
 def test_measured_figures_are_laid_over(tmp_path: Path) -> None:
     path = tmp_path / "probes.csv"
     path.write_text(

@@ -93,6 +93,30 @@ class Explanation:
     sensitivity: tuple[Sensitivity, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class UncertainPart:
+    """How far the whole time moves from its middle if one input is at the ends of its range."""
+
+    name: str
+    least_s: float
+    most_s: float
+
+
+def uncertain_parts(explanation: Explanation) -> tuple[UncertainPart, ...]:
+    """The start-up and the rates with a range, the widest first."""
+    middle, startup = explanation.option.time_s.value, explanation.job.startup_range_s
+    parts = [
+        UncertainPart(
+            each.rate.replace("_", " "), min(each.time_s) - middle, max(each.time_s) - middle
+        )
+        for each in explanation.sensitivity
+    ]
+    if startup is not None:
+        low, high = (end - explanation.startup_s for end in startup)
+        parts.append(UncertainPart("start-up", low, high))
+    return tuple(sorted(parts, key=lambda part: part.least_s - part.most_s))
+
+
 def explain(
     request: HardwareRequest, candidate: Candidate, nodes: int, others: Sequence[Option] = ()
 ) -> Explanation:
