@@ -76,6 +76,24 @@ def test_a_disturbed_sort_says_so_before_anything_else() -> None:
     )
 
 
+@pytest.mark.parametrize(("high_s", "held"), [(1.2, True), (0.9, False)])
+def test_a_prediction_that_holds_on_a_disturbed_run_proves_nothing(
+    high_s: float, held: bool
+) -> None:
+    sort = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 1.0})
+    told = (
+        Sample("predicted_elapsed_s", 0.8, "s"),
+        Sample("predicted_low_s", 0.7, "s"),
+        Sample("predicted_high_s", high_s, "s"),
+    )
+    loud = TrialWarning("VEN-MEASURE-DISTURBED", "other programs used 50% of the CPU time")
+    disturbed = replace(sort, samples=(*sort.samples, *told), warnings=(loud,))
+    said = answer(report_of(disturbed), "prediction")
+    assert said.startswith("Yes, " if held else "No, ")
+    assert "but the run was disturbed (other programs used 50% of the CPU time)" in said
+    assert said.endswith(", so this proves nothing.") == held
+
+
 def test_each_kind_of_warning_names_its_trials() -> None:
     loud = TrialWarning("VEN-MEASURE-DISTURBED", "other programs used 50% of the CPU time")
     other = TrialWarning("VEN-MEASURE-SERIES", "no series was recorded")

@@ -184,7 +184,10 @@ def _predicted(sort: SortTrial, cause: str | None) -> str:
         return f"{sort.label}: {told}."
     held = low_s <= measured_s <= high_s
     near = abs(measured_s / whole.predicted_s - 1) <= NEAR
-    why = f" (disturbed: {cause})" if cause and not held else ""
+    why = ""
+    if cause:
+        why = f", but the run was disturbed ({cause})"
+        why += ", so this proves nothing" if held else ""
     return f"{'Yes' if held else 'Nearly' if near else 'No'}, {sort.label}: {told}{why}."
 
 
