@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from venturi.machines.health.doctor import HostFinding
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
-_WORDS = {"unknown": "cannot tell"}
-_COUNTED = (("advice", "advised"), ("unknown", "unknown"), ("ok", "passed"))
+_WORDS = {"unknown": "can't tell"}
+_COUNTED = (("advice", "advised"), ("unknown", "can't tell"), ("ok", "passed"))
 _FACTS = {
     "swap_total_bytes": "swap space in bytes",
     "swap_used_bytes": "swap in use",
