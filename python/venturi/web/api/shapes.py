@@ -209,7 +209,8 @@ class RankedGroup:
     those of its fastest trial. `on_frontier`: by medians no group is as fast and as cheap.
     `frontier` is "yes", "no" if one other group is better in both time and cost, else "cannot
     tell"; null without a cost. In matched settings, `ratio` compares it with the group `against`
-    over `settings` that both have. Groups of another `set` share no setting with them. `meanings`
+    (the best of its set, or one that ties). `settings` are those shared with the group that shares
+    settings with all of the set. Groups of another `set` share no setting with them. `meanings`
     has each value of `key` in words; null if the value needs or has none.
     """
 
