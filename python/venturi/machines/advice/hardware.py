@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 
@@ -61,10 +62,27 @@ SAID = 3  # details under one reason, in the error that no type is an option
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """An option that no other surely beats. `by_middle`: none beats it by the middles either."""
+    """An option that no other surely beats: the `at`-th node count of `candidate`.
 
-    option: Option
+    `by_middle`: none beats it by the middles either. Of thousands of points few are shown, so
+    `option` is made when it is read.
+    """
+
+    candidate: Candidate
+    at: int
+    today: date | None
     by_middle: bool
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Catalog, type and number of nodes."""
+        nodes = int(self.candidate.counts[self.at])
+        return self.candidate.catalog, self.candidate.instance_type.name, nodes
+
+    @property
+    def option(self) -> Option:
+        """All that is known about it."""
+        return option_of(self.candidate, self.at, self.today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +393,7 @@ def _frontier(
     surely = unbeaten(low_s, high_s, low_usd, high_usd)
     by_middle = unbeaten(mid_s, mid_s, mid_usd, mid_usd)
     return tuple(
-        FrontierPoint(option_of(places[at][0], places[at][1], request.today), bool(by_middle[at]))
+        FrontierPoint(places[at][0], places[at][1], request.today, bool(by_middle[at]))
         for at in np.argsort(mid_s, kind="stable")
         if surely[at]
     )

@@ -103,7 +103,7 @@ def _rows(
     advice: Advice, found: ClassAdvice, first: Option | None, several: bool
 ) -> list[OptionRow]:
     """The shown options, then more node counts on the frontier."""
-    points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p for p in found.frontier}
+    points = {point.key: point for point in found.frontier}
     named: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     chosen = labeled_choices(advice.request, found)
     for name, option in chosen:
