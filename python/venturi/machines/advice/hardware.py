@@ -81,7 +81,7 @@ class FrontierPoint:
 
     @property
     def option(self) -> Option:
-        """All that is known about it."""
+        """The option with all of its figures."""
         return option_of(self.candidate, self.at, self.today)
 
 
