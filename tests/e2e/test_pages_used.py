@@ -221,7 +221,8 @@ def test_a_token_opens_the_door_and_is_kept_nowhere(scene: Finding) -> None:
     assert "VEN-API-TOKEN" in scene["refused"] or "token" in scene["refused"]
     assert READ_TOKEN not in scene["stored"] + scene["url"]
     assert scene["cookies"] == [{"httpOnly": True, "sameSite": "Strict"}]
-    assert scene["tools"] == ["Columns", "Download these trials"]  # nothing that writes
+    # Nothing that writes.
+    assert scene["tools"] == ["Columns", "Download these trials", "Export, or run in a terminal"]
     assert "trials" in scene["text"]
     assert scene["noted"] == []
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of, joined
-from venturi.machines.advice.explain import uncertain_parts
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def limit_text(option: Option) -> str:
 
 def least_certain(explanation: Explanation) -> str:
     """The inputs that change the time most: the widest, and those nearly as wide."""
+    from venturi.machines.advice.explain import uncertain_parts  # noqa: PLC0415 - slow to load
+
     parts = uncertain_parts(explanation)
     near = [each for each in parts if _width(each) >= NEARLY * _width(parts[0])][:2]
     if not near:

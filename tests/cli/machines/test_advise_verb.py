@@ -109,7 +109,7 @@ def test_a_single_machine_is_recommended_in_the_singular() -> None:
     shown = run(
         "advise", "hardware", "--sort", "100GB", "--deadline", "5min", "--provider", "aws"
     ).stdout
-    assert "Recommended for its 1 machine instead of 3, at a cost 23% higher." in shown
+    assert "Recommended for its 1 machine instead of 3, at a cost 23% higher" in shown
 
 
 def test_options_alone_are_a_question_for_hardware() -> None:

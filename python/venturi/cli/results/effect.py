@@ -20,7 +20,6 @@ from venturi.cli.options import (
     where_option,
     with_excluded_option,
 )
-from venturi.cli.results.curve_table import curve_lines
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, joined, percent
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, shorten_to, table
@@ -121,6 +120,8 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
     one = answer.effects[answer.main]
     words, command = _next_command(answer, one, where)
     if answer.curve is not None:
+        from venturi.cli.results.curve_table import curve_lines
+
         show("", *curve_lines(answer.curve, whole=not is_first_screen()))
         if is_first_screen():
             next_step(words, command)

@@ -16,7 +16,6 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.record.importing.tally import ArrivalKind
-from venturi.record.query.counting import short_id
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, plain, shorten_to
 
 if TYPE_CHECKING:
@@ -167,6 +166,12 @@ def say_skipped(outcomes: Sequence[FileOutcome]) -> None:
         say(f"skipped {count_of(len(names), 'file')} of no known format: {shown}")
 
 
+def _short_id(repository: TrialRepository, id_: str) -> str:
+    from venturi.record.query.counting import short_id
+
+    return short_id(repository, id_)
+
+
 def suggest_next(
     repository: TrialRepository, outcomes: Sequence[FileOutcome], *, brief: bool
 ) -> None:
@@ -179,7 +184,7 @@ def suggest_next(
     last = imported[-1]
     assert last.imported is not None
     is_log = any(each.account for each in last.imported.trials)
-    id_ = short_id(repository, (arrived or [last.imported.example])[-1])
+    id_ = _short_id(repository, (arrived or [last.imported.example])[-1])
     if last.imported.workload in {"diskbench", "netbench"}:
         next_step(
             "venturi catalog overlay --from-trials --type NAME --onto current -o measured.csv "
@@ -189,7 +194,7 @@ def suggest_next(
         words = "the reasons, and where the time went: " if is_log and not brief else ""
         next_step(f"{words}venturi show {id_}")
     elif is_log and len(arrived) == 2:
-        ids = " ".join(short_id(repository, each) for each in arrived)
+        ids = " ".join(_short_id(repository, each) for each in arrived)
         next_step(f"venturi compare {ids} --why")
     elif last.imported.differing:
         workload = last.imported.workload
@@ -257,7 +262,7 @@ def _line(
     if first_screen:
         why = _why(arrival) if arrival.kind in _NOT_IMPORTED else ""
         here = "" if arrival.added else f", {_outcome(arrival)}" + (f": {why}" if why else "")
-        line = f"{short_id(repository, arrival.trial)} {name}{time}{state}{here}: {found}"
+        line = f"{_short_id(repository, arrival.trial)} {name}{time}{state}{here}: {found}"
         return shorten_to(line, SCREEN_WIDTH)
     here = ": ".join(filter(None, (_outcome(arrival), _why(arrival))))
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
@@ -303,7 +308,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
     here = _outcome(arrival)
     first = is_first_screen()
     if first:
-        tail = f" ({format_}): {here}, trial {short_id(repository, arrival.trial)}"
+        tail = f" ({format_}): {here}, trial {_short_id(repository, arrival.trial)}"
         name = shorten_to(plain(Path(file or "").name), SCREEN_WIDTH - len(tail))
         answer(Paragraph(f"{name}{tail}", "dim"))
     else:

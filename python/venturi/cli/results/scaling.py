@@ -18,7 +18,6 @@ from venturi.cli.options import (
     where_option,
     with_excluded_option,
 )
-from venturi.cli.results.curve_table import curve_lines
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
@@ -121,6 +120,8 @@ def _print(found: Scaling, *, brief: bool) -> None:
     if found.leave_out:
         show("Next: " + " ".join(f"--ignore {shlex.quote(key)}" for key in found.leave_out))
     if found.matched is not None and (brief or found.total > 1):
+        from venturi.cli.results.curve_table import curve_lines
+
         show("", *curve_lines(found.matched, whole=not is_first_screen()))
         if brief:
             next_step("add --all for a curve of each group of settings")

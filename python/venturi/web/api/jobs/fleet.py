@@ -31,9 +31,9 @@ ROWS_MAX = 1_000
 DIAGNOSE_S = 0.15
 """Time per request for jobs without a stored summary, so that the page answers soon."""
 _ANSWERS_KEPT = 8
-_SLOW_S = 0.2
+_MANY_RUNS = 10_000
 _USED_TIMES = 10
-"""An answer that took longer than `_SLOW_S` is used for that many times as long."""
+"""An answer about more than `_MANY_RUNS` is used for this many times as long as it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def fleet(
 
 
 def _answer(repository: TrialRepository, query: Query, *, each: bool) -> Fleet:
-    """The first `ROWS_MAX` jobs; a kept answer while nothing has changed, or if it took long."""
+    """The first `ROWS_MAX` jobs; a kept answer while nothing has changed, of many runs longer."""
     prices = own_job_prices(load().job_prices)
     question = repr((query, each, prices))
     with _ONE_AT_A_TIME:
@@ -90,9 +90,8 @@ def _answer(repository: TrialRepository, query: Query, *, each: bool) -> Fleet:
         found = replace(found, jobs=found.jobs[:ROWS_MAX])
         if not found.undiagnosed:
             now_s = time.monotonic()
-            took_s = now_s - began_s
-            until_s = now_s + _USED_TIMES * took_s if took_s > _SLOW_S else now_s
-            kept[question] = _KeptAnswer(found, change, until_s)
+            again_s = _USED_TIMES * (now_s - began_s) if found.runs > _MANY_RUNS else 0.0
+            kept[question] = _KeptAnswer(found, change, now_s + again_s)
             kept.move_to_end(question)
             while len(kept) > _ANSWERS_KEPT:
                 kept.popitem(last=False)
