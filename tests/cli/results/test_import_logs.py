@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 import job_samples
 import own_samples
 from event_log import SparkLog, put
-from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.core.units import format_duration
 from venturi.record.account_tables import ACCOUNT_NAME, TABLES
@@ -29,24 +27,6 @@ SPARK = DATA / "spark" / "4.3.0"
 HADOOP = DATA / "mapreduce" / "3.4.2"
 
 Venturi = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def venturi(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Venturi:
-    """Runs `venturi` with the arguments given; its status, stdout and stderr."""
-    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exited:
-            main()
-        said = capsys.readouterr()
-        return int(exited.value.code or 0), said.out, said.err
-
-    return run
 
 
 def data(stdout: str) -> Any:

@@ -6,7 +6,6 @@ import functools
 import gzip
 import io
 import json
-import sys
 import threading
 import tomllib
 import zipfile
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from venturi.cli.main import cli, main
+from venturi.cli.main import cli
 from venturi.core.settings import Settings
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS
@@ -31,26 +30,6 @@ SPARK = RESULTS.parent / "spark" / "4.3.0"
 HISTORIES = RESULTS.parent / "mapreduce" / "3.4.2"
 
 Venturi = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def venturi(
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Venturi:
-    """Runs `venturi` with the arguments given; its status, stdout and stderr."""
-    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exited:
-            main()
-        said = capsys.readouterr()
-        return int(exited.value.code or 0), said.out, said.err
-
-    return run
 
 
 def test_results_are_imported_and_told(venturi: Venturi, settings: Settings) -> None:

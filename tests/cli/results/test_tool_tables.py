@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from venturi.cli.main import main
-from venturi.core.settings import Settings
-
 TOOLS = Path(__file__).parents[2] / "data/results/tools"
 OLD, NEW = "b28b7af69320201d1cf206ebf28373980add1451", "c2a6b03f190dfb2b4aa91f8af8d477a9bc3401dc"
 Venturi = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def venturi(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Venturi:
-    """Runs `venturi` with the arguments given; its status, stdout and stderr."""
-    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exited:
-            main()
-        said = capsys.readouterr()
-        return int(exited.value.code or 0), said.out, said.err
-
-    return run
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ def known_by(
 
 
 ByDep = Annotated[list[str] | None, Dependency(known_by)]
+KeepKeys = Annotated[
+    list[str] | None,
+    Parameter(
+        max_length=20,
+        description="Don't ignore these keys, although they are unique per trial.",
+        examples=[["work_dir"]],
+    ),
+]
+"""The parameter `keep`."""
 
 
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from venturi.results.effects.effect import Effects
 from venturi.results.effects.effects import LEVEL
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
+from venturi.web.api.results.cells import KeepKeys
 from venturi.web.effects import LEVEL_LEAST, LEVEL_MOST, Question, effects
 
 
@@ -42,14 +43,7 @@ def effect(
             examples=[["io_sort_factor"]],
         ),
     ] = None,
-    keep: Annotated[
-        list[str] | None,
-        Parameter(
-            max_length=20,
-            description="Don't ignore these keys, although they are unique per trial.",
-            examples=[["work_dir"]],
-        ),
-    ] = None,
+    keep: KeepKeys = None,
     level: Annotated[
         float,
         Parameter(

@@ -53,7 +53,7 @@ from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
-from venturi.web.api.results.cells import ByDep, keys_of, scalar
+from venturi.web.api.results.cells import ByDep, KeepKeys, keys_of, scalar
 from venturi.web.api.results.scaling_shapes import (
     Cliff,
     CurvePoint,
@@ -100,14 +100,7 @@ def scaling(
             examples=[["cluster"]],
         ),
     ] = None,
-    keep: Annotated[
-        list[str] | None,
-        Parameter(
-            max_length=20,
-            description="Don't ignore these keys, although they are unique per trial.",
-            examples=[["work_dir"]],
-        ),
-    ] = None,
+    keep: KeepKeys = None,
     skip: Annotated[
         int, Parameter(ge=0, le=1_000_000, description="Number of listed curves to skip.")
     ] = 0,
