@@ -109,7 +109,12 @@ def sshd(
         port = probe.getsockname()[1]
     known = f"[{address}]:{port}"
     (folder / "known_hosts").write_text(f"{known} {host_key}")
-    own = {"XDG_CACHE_HOME": str(folder / "cache"), "VENTURI_LOCK": str(folder / "measuring.lock")}
+    own = {
+        # A session that is killed in the user's start-up files could leave their locks behind.
+        "HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "VENTURI_LOCK": str(folder / "measuring.lock"),
+    }
     said = own | dict(env or {})
     (folder / "server").write_text(
         f"ListenAddress {address}:{port}\n"
