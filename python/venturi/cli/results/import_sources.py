@@ -5,24 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-import time
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
 from venturi.core.errors import UsageError, VenturiError
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
 
 STDIN = "-"
 """The source that stands for standard input."""
 _BYTES = 1 << 30
-_CHUNK = 1 << 20
-_TIMEOUT_S = 60
-_LEAST_BYTES_PER_S = 1_000
 _USER = re.compile(r"[A-Za-z][\w+.-]*://[^/?#]*@")
 _NAME = re.compile(r"[^\w.-]")
 _TEXTS = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".report", ".log", ".jhist"}
@@ -79,27 +71,20 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
                     "standard input is closed",
                     hint="pipe a file into it, or name the file",
                 )
-            with path.open("wb") as file:
-                _copy(sys.stdin.buffer.read, file, "standard input")
+            from venturi.record.importing.download import copy_bounded
+
+            copy_bounded(sys.stdin.buffer, path, _BYTES, "standard input")
             yield path, "standard input"
             return
         # Files on disk need no HTTP.
-        import urllib.request
-        from http.client import HTTPException
-        from urllib.error import HTTPError
+        from venturi.record.importing.download import NETWORK_ERRORS, opened, save_answer
 
         try:
             name = _NAME.sub("_", Path(urllib.parse.urlsplit(source).path).name)
             path = Path(folder, name or "file")
-            # The scheme is http or https.
-            with (
-                urllib.request.urlopen(source, timeout=_TIMEOUT_S) as answer,  # noqa: S310
-                path.open("wb") as file,
-            ):
-                _download(answer, file, _shown(source))
-        except (OSError, HTTPException, ValueError) as error:
-            if isinstance(error, HTTPError):
-                error.close()
+            with opened(source) as answer:
+                save_answer(answer, path, _BYTES, _shown(source))
+        except NETWORK_ERRORS as error:
             raise VenturiError(
                 "VEN-INGEST-SERVER",
                 f"{_shown(source)} can't be downloaded: {_without_query(str(error), source)}",
@@ -112,37 +97,3 @@ def fetched(source: str) -> Iterator[tuple[Path, str]]:
 def _without_query(text: str, url: str) -> str:
     query = url.partition("?")[2]
     return text.replace(query, "...") if query else text
-
-
-def _download(answer: HTTPResponse, target: IO[bytes], source: str) -> None:
-    """Copy all of an answer; TimeoutError if it is too slow, OSError if it is cut off."""
-    began_s = time.monotonic()
-    done = 0
-
-    def read(most: int) -> bytes:
-        nonlocal done
-        chunk = answer.read1(most)
-        done += len(chunk)
-        passed_s = time.monotonic() - began_s
-        if chunk and passed_s > _TIMEOUT_S and done < _LEAST_BYTES_PER_S * passed_s:
-            raise TimeoutError(f"slower than {_LEAST_BYTES_PER_S:,} bytes/s")
-        return chunk
-
-    _copy(read, target, source)
-    promised = answer.headers.get("Content-Length")
-    if promised is not None and promised != str(done):
-        raise OSError(f"cut off after {done:,} of {promised} bytes")
-
-
-def _copy(read: Callable[[int], bytes], target: IO[bytes], name: str) -> None:
-    done = 0
-    while chunk := read(_CHUNK):
-        done += len(chunk)
-        if done > _BYTES:
-            raise VenturiError(
-                "VEN-INGEST-LIMIT",
-                f"{name} has more than {_BYTES >> 30} GiB",
-                where={"source": name},
-                hint="save it to a file and import that",
-            )
-        target.write(chunk)
