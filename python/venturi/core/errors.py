@@ -157,6 +157,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _ENVIRONMENT,
             "A history server or object store can't be reached, or its answer is unreadable.",
         ),
+        "VEN-INGEST-BUG": Code(_ENGINE, "Venturi failed while it read a log: please report it."),
         "VEN-INGEST-UNKNOWN": Code(
             _INTERRUPTED, "The application ended, but the engine's log doesn't say how."
         ),

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
+import re
+import shutil
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,10 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from command_line import venturi
+from torture.web.failing_server import FAILURES, FailingServer, zip_of
 from venturi.cli.results.follow import follow, import_served
+from venturi.cli.results.import_files import import_all
+from venturi.cli.results.watch_notes import WatchNotes
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS, Format
@@ -31,6 +37,13 @@ SPARK = FORMATS["spark-eventlog"]
 @pytest.fixture(autouse=True)
 def _home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+
+def statuses(sources: list[str]) -> dict[str, str]:
+    """The state of each followed log by the end of its name."""
+    notes = WatchNotes(sources)
+    states = {each["key"]: each["state"] for each in notes.status()["logs"]}
+    return {re.split("[ /]", key)[-1]: state for key, state in states.items()}
 
 
 class StoppedError(Exception):
@@ -255,6 +268,93 @@ def test_a_store_that_cannot_be_read_is_said(url: str) -> None:
 def test_a_store_without_a_bucket_is_no_folder_here(url: str) -> None:
     with pytest.raises(VenturiError, match="s3:// cannot be read: it names no bucket"):
         import_served(url)
+
+
+@pytest.fixture
+def failing() -> Iterator[tuple[FailingServer, str]]:
+    """A server with one sound application, which fails only if a test says so."""
+    name = "app-1"
+    server = FailingServer(
+        random.Random(1), {name: zip_of({name: (LOGS / "tiny.log").read_bytes()})}
+    )
+    server.rate = 0.0
+    with server.serving() as url:
+        yield server, url
+
+
+def watch(url: str, steps: list[Callable[[], None]]) -> None:
+    """Follow a server; a step is taken before each look but the first."""
+    left = iter(steps)
+
+    def pause(_: float) -> None:
+        step = next(left, None)
+        if step is None:
+            raise StoppedError
+        step()
+
+    with pytest.raises(StoppedError):
+        follow(SPARK, [url], 0.0, pause)
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_log_that_a_failing_server_kept_out_is_imported_once_it_works(
+    failure: str, failing: tuple[FailingServer, str], settings: Settings
+) -> None:
+    server, url = failing
+    fail = iter([None, failure, failure])  # the list works, the log doesn't, then the list doesn't
+    server.failure = lambda: next(fail, None)  # type: ignore[method-assign]
+    watch(url, [lambda: None, lambda: None])
+    assert len(names(settings)) == 1
+    assert WatchNotes([url]).status()["imported"] == 1
+
+
+def test_a_log_that_stays_unreadable_is_refused_with_its_reason(
+    failing: tuple[FailingServer, str], settings: Settings
+) -> None:
+    server, url = failing
+    server.applications = {"app-2": b"no zip", "app-1": server.applications["app-1"]}
+    watch(url, [])
+    assert statuses([url]) == {"app-2": "waiting"}, "the server may have damaged it on the way"
+    watch(url, [])
+    assert statuses([url]) == {"app-2": "refused"}
+    done = venturi("import", url, "--watch", "--status", home=settings.home)
+    first, _, *more = done.stdout.splitlines()
+    assert first == "2 logs followed: 1 imported, 0 waiting, 1 refused"
+    (line,) = (each for each in more if "app-2: [VEN-IMPORT-FORMAT]" in each)
+    assert "not a usable zip file" in line
+    watched = sum(server.seen.values())
+    watch(url, [])
+    assert sum(server.seen.values()) == watched + 1, "it is listed, and not downloaded again"
+
+
+def test_a_busy_repository_keeps_no_log_out(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "one", (LOGS / "tiny.log").read_bytes())
+    busy = iter([True])
+
+    def import_or_not(*arguments: Any, **more: Any) -> Any:
+        if next(busy, False):
+            raise VenturiError("VEN-RECORD-BUSY", "another command holds the repository")
+        return import_all(*arguments, **more)
+
+    monkeypatch.setattr("venturi.cli.results.follow.import_all", import_or_not)
+    looks(tmp_path, [])
+    assert (names(settings), statuses([str(tmp_path)])) == (set(), {"one": "waiting"})
+    looks(tmp_path, [])
+    assert len(names(settings)) == 1
+    assert statuses([str(tmp_path)]) == {}
+
+
+def test_a_server_without_the_space_that_an_archive_needs_is_asked_again(
+    failing: tuple[FailingServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = failing
+    full = shutil.disk_usage("/")._replace(free=1)
+    monkeypatch.setattr("venturi.record.importing.download.shutil.disk_usage", lambda _: full)
+    watch(url, [])
+    assert statuses([url]) == {"app-1": "waiting"}
+    monkeypatch.undo()
 
 
 def test_what_is_no_history_server_is_said(server: str) -> None:

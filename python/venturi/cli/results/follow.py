@@ -1,37 +1,37 @@
 """Imports logs from history servers and object stores, and watches these and folders for new ones.
 
-Imported logs are noted with their size and time, so that a restart reads only new ones. A lost note
-costs time alone: an application that is in the repository isn't added again.
+Each try of a log is noted with its size and time, so that a restart reads only new logs and those
+that wait. A lost note costs time alone: an application that is in the repository isn't added again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import click
 
-from venturi.cli.open_repository import open_repository
 from venturi.cli.results.import_files import SERVED, import_all, is_url
 from venturi.cli.results.import_messages import FileOutcome
-from venturi.core import settings
+from venturi.cli.results.watch_notes import WatchNote, WatchNotes, WatchState
 from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.retry import delay_s, is_passing
 from venturi.jobs.logs.history_server import completed_applications, download
 from venturi.jobs.logs.object_store import fetch, stored_logs
 from venturi.jobs.logs.trial import is_live
 from venturi.record.importing.formats import Format, FormatKind, Log
 from venturi.record.importing.recognise import formats_of
-from venturi.record.store.files import make_folder, modes_in, replacing
 from venturi.terminal.table import plain
 
 EVERY_S = 30.0
+_LONGEST_PAUSE_S = 900.0
 _PAUSE_TIMES = 10  # the time that reading a growing log takes, until it is read again
 
 
@@ -64,25 +64,74 @@ def follow(
 ) -> None:
     """Import applications from `sources`, running ones as they go on, until interrupted.
 
-    Without a format, that of a folder is recognized each time, since it may be empty at first.
+    Without a format, that of a folder is recognized each time, since it may be empty at first. A
+    log that a passing failure kept out is tried again with growing pauses, a refused one when its
+    contents change.
     """
-    notes = _ImportedLogs(sources)
+    notes = WatchNotes(sources)
     due_s: dict[str, float] = {}
     while True:
         for item in _items(format_, sources, every_s):
             began_s = time.monotonic()
-            if notes.has(item) or (item.live and began_s < due_s.get(item.key, 0)):
+            before = notes.of(item.key)
+            same = before is not None and before.stamp == item.stamp
+            if same and before is not None and before.state is not WatchState.WAITING:
                 continue
-            try:
-                with item.there() as path:
-                    import_all(item.format, [path], item.named, watched=True)
-            except VenturiError as error:  # as long as it looks so, it will be refused
-                click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
-            notes.add(item)
-            if item.live:
-                now_s = time.monotonic()
+            if began_s < due_s.get(item.key, 0) and (same or item.live):
+                continue
+            note = _try(item, before if same else None)
+            notes.add(note)
+            now_s = time.monotonic()
+            if note.state is WatchState.WAITING:
+                due_s[item.key] = now_s + delay_s(note.failures, every_s, _LONGEST_PAUSE_S)
+            elif item.live:
                 due_s[item.key] = now_s + _PAUSE_TIMES * (now_s - began_s)
         pause(every_s)
+
+
+def _try(item: _FollowedLog, before: WatchNote | None) -> WatchNote:
+    """Import a log, and return how that went; `before` is the last try of the same contents."""
+    error, digest = None, None
+    try:
+        with item.there() as path:
+            outcomes, _ = import_all(item.format, [path], item.named, watched=True)
+            found = [each.error for each in outcomes if each.error is not None]
+            error = next(filter(is_passing, found), found[0] if found else None)
+            if error is not None and not isinstance(item.place, Path):
+                digest = _digest(path)
+    except VenturiError as raised:
+        error = raised
+        digest = str(raised.where["sha256"]) if "sha256" in raised.where else None
+        click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
+    except Exception as raised:  # a bug must not keep the other logs out
+        error = VenturiError("VEN-INGEST-BUG", f"{type(raised).__name__}: {raised}")
+        click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
+    note = WatchNote(
+        item.key, item.stamp, WatchState.IMPORTED, datetime.now(UTC).isoformat(timespec="seconds")
+    )
+    if error is None:
+        return note
+    # A server may damage a sound log on the way: only the same contents twice are refused.
+    downloaded = not isinstance(item.place, Path)
+    again = before is not None and (before.digest, before.code) == (digest, error.code)
+    waits = is_passing(error) or (downloaded and not again)
+    return replace(
+        note,
+        state=WatchState.WAITING if waits else WatchState.REFUSED,
+        failures=1 + (before.failures if before else 0),
+        code=error.code,
+        reason=error.message,
+        digest=digest,
+    )
+
+
+def _digest(path: Path) -> str:
+    """The digest of the files at `path`."""
+    whole = hashlib.sha256()
+    for file in sorted(each for each in (path, *path.rglob("*")) if each.is_file()):
+        with file.open("rb") as opened:
+            whole.update(hashlib.file_digest(opened, "sha256").digest())
+    return whole.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +206,3 @@ def _seen(format_: Format, log: Log, every_s: float) -> _FollowedLog | None:
     stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
     stamp += " live" if live else ""
     return _FollowedLog(format_, str(log.path.absolute()), stamp, log.path, live)
-
-
-class _ImportedLogs:
-    """The imported logs by source, stored in Venturi's home."""
-
-    def __init__(self, sources: Sequence[str]) -> None:
-        names = sorted(each if is_url(each) else str(Path(each).absolute()) for each in sources)
-        name = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
-        home = settings.load().home
-        open_repository().close()  # which makes it
-        folder, self._mode = home / "followed", modes_in(home)[1]
-        make_folder(folder, modes_in(home)[0])
-        self._path = folder / f"{name}.json"
-        try:
-            found = json.loads(self._path.read_bytes())
-            self._seen = {str(key): str(stamp) for key, stamp in found.items()}
-        except (OSError, ValueError, AttributeError):
-            self._seen = {}
-
-    def has(self, item: _FollowedLog) -> bool:
-        """Whether the log was imported in its present state."""
-        return self._seen.get(item.key) == item.stamp
-
-    def add(self, item: _FollowedLog) -> None:
-        """Record that the log was imported."""
-        self._seen[item.key] = item.stamp
-        with replacing(self._path, mode=self._mode) as file:
-            file.write(json.dumps(self._seen).encode())

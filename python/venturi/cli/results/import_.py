@@ -13,7 +13,7 @@ from venturi.cli.results.import_files import SERVED, STARTER, check_exist, impor
 from venturi.cli.results.import_messages import FileOutcome, fields_of
 from venturi.cli.results.import_sources import STDIN, fetched, is_file_url, refuse_password
 from venturi.cli.results.mapping_file import mapping_text, read_mapping, require_writable
-from venturi.cli.screen import details_option
+from venturi.cli.screen import details_option, show
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
@@ -55,8 +55,9 @@ exit_code, or any key of the configuration. Other columns become configuration k
 a file keeps the columns for the next table.
 
 With --watch, folders and URLs are checked again and again until you interrupt it. Running
-applications in folders are updated, those of URLs are imported as they finish. The next start
-continues from there.
+applications in folders are updated, those of URLs are imported as they finish. After a failure of a
+server, network, disk or lock, a log is tried again with growing pauses; a log that can't be read is
+tried again when it changes. The next start continues from there. --watch --status lists both.
 """
 
 
@@ -125,6 +126,12 @@ def _complete(
 @label_option
 @click.option("--watch", is_flag=True, help="Keep importing; update running applications.")
 @click.option(
+    "--status",
+    "only_status",
+    is_flag=True,
+    help="With --watch: print the logs imported, waiting and refused so far, and exit.",
+)
+@click.option(
     "--every",
     "every_s",
     type=DURATION,
@@ -141,6 +148,7 @@ def command(
     every_s: float,
     *,
     watch: bool,
+    only_status: bool,
     as_json: bool,
 ) -> int:
     format_, sources = what
@@ -157,6 +165,11 @@ def command(
     files, others = _files(sources), [each for each in sources if each == STDIN or is_url(each)]
     for each in others:
         refuse_password(each)
+    if only_status:
+        if not watch:
+            raise click.UsageError("--status belongs to --watch")
+        _print_status(sources, as_json=as_json)
+        return ExitCode.OK
     if watch:
         from venturi.cli.results.follow import follow
 
@@ -185,6 +198,16 @@ def _import_other(format_: Format | None, source: str) -> tuple[list[FileOutcome
     from venturi.cli.results.follow import import_served
 
     return import_served(source)
+
+
+def _print_status(sources: tuple[str, ...], *, as_json: bool) -> None:
+    from venturi.cli.results.watch_notes import WatchNotes, status_lines
+
+    status = WatchNotes(sources).status()
+    if as_json:
+        print_json(status)
+    else:
+        show(*status_lines(status))
 
 
 def _check_watched(format_: Format | None, sources: tuple[str, ...], *, as_json: bool) -> None:

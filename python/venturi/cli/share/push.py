@@ -18,6 +18,7 @@ from venturi.cli.options import DURATION, json_option, print_json, where_option
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
 from venturi.core.errors import ExitCode, UsageError, VenturiError
+from venturi.core.retry import delay_s
 from venturi.record.trial import TERMINAL, Trial
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class _Push:
         import httpx
 
         deadline = time.monotonic() + self._retry_for_s
-        wait_s = _FIRST_WAIT_S
+        failures = 0
         while True:
             try:
                 answer = self._client.post(
@@ -185,6 +186,8 @@ class _Push:
                 failure = f"it answers {answer.status_code}"
             except httpx.TransportError as error:
                 failure = str(error) or type(error).__name__
+            failures += 1
+            wait_s = delay_s(failures, _FIRST_WAIT_S, _LONGEST_WAIT_S)
             if time.monotonic() + wait_s > deadline:
                 raise VenturiError(
                     "VEN-PUSH",
@@ -194,7 +197,6 @@ class _Push:
                     "is not added twice",
                 )
             time.sleep(wait_s)
-            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     def _failed(self, answer: httpx.Response) -> VenturiError:
         problem = _problem(answer)
