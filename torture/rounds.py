@@ -14,7 +14,7 @@ from torture.record import (
     upkeep_kills,
 )
 from torture.sort import sort_calls, sort_kills, sort_shapes
-from torture.web import requests, upload_cuts, upload_kills
+from torture.web import requests, upload_cuts, upload_kills, watch_failures
 
 ROUNDS = {
     module.ROUND.name: module.ROUND
@@ -25,6 +25,7 @@ ROUNDS = {
         import_kills,
         upload_kills,
         upload_cuts,
+        watch_failures,
         plan_kills,
         migration_kills,
         upkeep_kills,

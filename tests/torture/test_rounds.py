@@ -26,6 +26,7 @@ LONG = {
     "requests": "web/api/test_api_schema.py",
     "upkeep-kills": "record/upkeep/test_backup.py",
     "upload-kills": "web/server/test_uploads.py",
+    "watch-failures": "cli/results/test_follow.py",
 }
 
 
