@@ -50,7 +50,7 @@ def play(round_: Play) -> None:
                 last = case.number == round_.count - 1
                 case.label = f"watch, after {sum(server.seen.values())} requests"
                 server.rate = 0.0 if last else 0.5
-                delay_s = round_.chance.uniform(0.5, 2.5)
+                delay_s = 5.0 if last else round_.chance.uniform(0.5, 6.0)
                 for _ in range(_LAST_TRIES if last else 1):
                     ran = verbs.run(settings, "import", url, *_WATCH, kill_after_s=delay_s)
                     assert ran.killed, f"it ended: {ran.stderr[-300:]}"
@@ -82,7 +82,7 @@ def play(round_: Play) -> None:
 def _check_all(status: dict[str, Any], trials: int) -> None:
     assert trials == _SOUND, f"{trials} of {_SOUND} sound logs are in"
     refused = {each["key"].split()[-1]: each["reason"] for each in status["logs"]}
-    assert set(refused) == {"unsound-note", "unsound-zip", "unsound-empty"}
+    assert set(refused) == {"unsound-note", "unsound-zip", "unsound-empty"}, refused
     assert all(refused.values()), "refused without a reason"
 
 

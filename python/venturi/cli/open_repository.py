@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from venturi.cli.progress import progress_bars
 from venturi.cli.screen import is_first_screen
 from venturi.core import settings, units
 from venturi.core.errors import VenturiError
+from venturi.core.retry import is_passing
 from venturi.core.wording import count_of
 from venturi.record.store.files import is_open_to_others
 from venturi.record.trial import State
@@ -24,6 +26,8 @@ from venturi.record.trial import State
 if TYPE_CHECKING:
     from venturi.record.query.selection import Query
     from venturi.record.store.repository import TrialRepository
+    from venturi.record.trial import Trial
+    from venturi.record.upkeep.unsaved import MeasuringStore
 
 _IDS_SHOWN = 5
 _NOTICEABLE = 0.01  # of the trials: fewer disturbed ones aren't on a first screen
@@ -36,9 +40,16 @@ def open_repository(patience_s: float | None = None) -> TrialRepository:
     the labels of `label_option`.
     """
     from venturi.record.store.repository import TrialRepository
+    from venturi.record.upkeep.unsaved import store_unsaved
 
     repository = TrialRepository.open(settings.load(), patience_s=patience_s, labels=labels_given())
     try:
+        if kept := _unless_passing(partial(store_unsaved, repository)):
+            click.echo(
+                f"stored {count_of(len(kept), 'trial')} that an earlier command could not store: "
+                f"{', '.join(trial.id for trial in kept[:_IDS_SHOWN])}",
+                err=True,
+            )
         for trial in repository.recover():
             assert trial.failure is not None
             click.echo(
@@ -50,6 +61,23 @@ def open_repository(patience_s: float | None = None) -> TrialRepository:
         repository.close()
         raise
     return repository
+
+
+def _unless_passing(store: Callable[[], list[Trial]]) -> list[Trial]:
+    """Return the result of `store`; nothing while the database is still at fault."""
+    try:
+        return store()
+    except VenturiError as error:
+        if not is_passing(error):
+            raise
+        return []
+
+
+def open_measuring() -> MeasuringStore:
+    """Open the repository for a command that measures: see `MeasuringStore`."""
+    from venturi.record.upkeep.unsaved import MeasuringStore
+
+    return MeasuringStore(open_repository(), lambda line: click.echo(line, err=True))
 
 
 def open_to_others(home: Path) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from venturi.cli.measure.clusters import cluster_hosts, described
 from venturi.cli.measure.measuring import measuring_alone
-from venturi.cli.open_repository import open_repository
+from venturi.cli.open_repository import open_measuring
 from venturi.cli.progress import progress_bars
 from venturi.core import settings
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
@@ -84,7 +84,7 @@ def _session(
         if not connected.results:
             connected.all()  # the first failure, with the names of all
         keeper: TrialStore = (
-            stack.enter_context(open_repository()) if how.record else NullRepository()
+            stack.enter_context(open_measuring()) if how.record else NullRepository()
         )
         on_progress = stack.enter_context(progress_bars(enabled=how.show_progress))
         agents = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import click
 
-from venturi.cli.open_repository import open_repository
+from venturi.cli.open_repository import open_measuring, open_repository
 from venturi.cli.progress import progress_bars, step
 from venturi.core import settings
 from venturi.measure.hosts.host import LiveHost
@@ -98,7 +98,7 @@ def measuring_now(
                 warnings = (_disturbing(who),)
         else:
             stack.enter_context(measuring_alone(alone_as, hosts or {}, wait=wait))
-        keeper: TrialStore = stack.enter_context(open_repository()) if record else NullRepository()
+        keeper: TrialStore = stack.enter_context(open_measuring()) if record else NullRepository()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
         yield MeasuringCommand(
             keeper,

@@ -141,7 +141,7 @@ class TrialRepository(Closing):
         so is being measured now, it is cut as by `save`. `by` is recorded as the person who brought
         it. A trial that was removed for good raises VEN-RECORD-REMOVED.
         """
-        trial = self._labelled(trial)
+        trial = self.labelled(trial)
         if trial.state not in TERMINAL:
             trial = fitted(trial, self.limits)
         with self._database.writing() as connection:
@@ -164,7 +164,7 @@ class TrialRepository(Closing):
         PostgreSQL only other calls of this method do.
         """
         given = added = removed = 0
-        remaining = map(self._labelled, trials)
+        remaining = map(self.labelled, trials)
         with self._database.writing(alone=True) as connection:
             while batch := list(islice(remaining, _BATCH)):
                 given += len(batch)
@@ -178,7 +178,8 @@ class TrialRepository(Closing):
             self._database.vacuum()
         return AddReport(added, given - added - removed, removed)
 
-    def _labelled(self, trial: Trial) -> Trial:
+    def labelled(self, trial: Trial) -> Trial:
+        """`trial` with the labels that each new trial gets."""
         if not self._labels:
             return trial
         id_ = trial.id
