@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import random
 import signal
 import socket
+import subprocess
 import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +30,7 @@ from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
+from venturi.record.upkeep.check import check
 from venturi.record.upkeep.locks import exclusive_files_lock
 from venturi.web.api.security import Access
 
@@ -87,6 +91,42 @@ def test_what_is_acknowledged_is_stored_and_a_second_time_changes_nothing(
     assert again.json() == {"added": [], "already_present": ["a1", "a2"], "refused": []}
     assert uploads.get("/api/trials/a1/artifacts/a.log").text == "a1 ran\n"
     assert count(repository, Query()) == 2
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder with 2 MiB in all."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_a_problem_document_and_stores_nothing(
+    full_disk: Path, archive: Archive
+) -> None:
+    settings = Settings(full_disk / "home", None, None, allow_debug=False)
+    content = archive("a1", "a2")
+    access = Access(write_token=WRITE_TOKEN, upload_bytes_max=UPLOAD_BYTES_MAX)
+    with TrialRepository.open(settings) as repository, client_of(repository, access) as client:
+        fill = full_disk / "fill"
+        with suppress(OSError), fill.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+        refused = client.post("/api/uploads", content=content, headers=HEADERS)
+        assert refused.status_code in {503, 507}, refused.text
+        assert refused.headers["Content-Type"] == "application/problem+json"
+        assert str(full_disk) not in refused.text
+        assert count(repository, Query()) == 0
+        fill.unlink()
+        assert check(repository).findings == ()
+        stored = client.post("/api/uploads", content=content, headers=HEADERS)
+        assert stored.status_code == 201, stored.text
 
 
 def test_a_damaged_trial_is_refused_by_itself_with_its_line_and_field(

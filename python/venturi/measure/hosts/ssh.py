@@ -289,7 +289,8 @@ class _Handshake:
         return self._error(
             "VEN-HOST-TIMEOUT",
             f"has not answered for {how_long}",
-            f"check its load and disk, and try {self._ssh}",
+            f"check its load and disk; {self._ssh} must log in without delay: see whether its "
+            "shell's start-up files hang",
         )
 
     def _refused(self) -> VenturiError:

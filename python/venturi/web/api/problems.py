@@ -14,7 +14,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from venturi.core.errors import VenturiError
+from venturi.core.errors import FULL, MACHINE, VenturiError
+from venturi.core.errors import refused as refused_by_os
 from venturi.web.api.request_arguments import refused
 from venturi.web.api.shapes import Problem, Scalar
 
@@ -32,6 +33,8 @@ _STATUS = {
     "VEN-API-BUSY": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-API-TIME": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-RECORD-BUSY": HTTPStatus.SERVICE_UNAVAILABLE,
+    "VEN-MEASURE-SPACE": HTTPStatus.INSUFFICIENT_STORAGE,
+    "VEN-SYSTEM": HTTPStatus.SERVICE_UNAVAILABLE,
     "VEN-RECORD-UNKNOWN": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-ARTIFACT": HTTPStatus.NOT_FOUND,
     "VEN-RECORD-DUPLICATE": HTTPStatus.CONFLICT,
@@ -80,6 +83,7 @@ def internal(error: Exception) -> Response:
 def handle(app: FastAPI) -> None:
     """Convert every error of `app` to a problem document."""
     app.add_exception_handler(VenturiError, _known)
+    app.add_exception_handler(OSError, _machine)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
@@ -98,6 +102,15 @@ async def _known(_request: Request, error: Exception) -> Response:
     if error.code == "VEN-RECORD-DATABASE":
         LOG.error("the repository: %s %s", error.message, error.where)
     return response(error)
+
+
+async def _machine(_request: Request, error: Exception) -> Response:
+    """A full disk, or another fault of the machine: its files are only for the log."""
+    assert isinstance(error, OSError)
+    if error.errno not in FULL | MACHINE:
+        return internal(error)
+    LOG.error("the machine: %s", error)
+    return response(refused_by_os(error, "the server can't store it"))
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
