@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,6 +24,27 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
+
+SPECIAL = "a named pipe, a socket or a device"
+
+
+class InputPath(click.Path):
+    """A file or folder to read: no named pipe, socket or device, which could block for ever."""
+
+    def __init__(self, *, dir_okay: bool = True, allow_dash: bool = False) -> None:
+        super().__init__(path_type=Path, dir_okay=dir_okay, allow_dash=allow_dash)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if str(path) != "-" and is_special(path):
+            self.fail(f"{path} is {SPECIAL}: write its content to a file first", param, ctx)
+        return path
+
+
+def is_special(path: Path) -> bool:
+    """Whether reading `path` could block for ever."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 class QuantityType(click.ParamType[T]):

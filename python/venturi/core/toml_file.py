@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +13,12 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi.core import units
-from venturi.core.errors import UsageError, VenturiError, unreadable
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.wording import did_you_mean
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
-MOST_BYTES = 16 * 2**20
-"""Limit for a file that people write; a larger one is something else."""
 KeyPath = tuple[str | int, ...]
 
 
@@ -132,27 +128,6 @@ class KeyLines:
 
     def _note(self, path: KeyPath, line: int) -> None:
         self._lines.setdefault(path, line)
-
-
-def read(file: Path, code: str, hint: str = "") -> str:
-    """The text of `file`, without waiting for a writer; an error by `code` if it is not UTF-8, no
-    file, or has more than MOST_BYTES.
-    """
-    try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-            is_file = stat.S_ISREG(os.fstat(opened.fileno()).st_mode)
-            data = opened.read(MOST_BYTES + 1) if is_file else b""
-        if is_file and len(data) <= MOST_BYTES:
-            return data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(file, error, code, hint) from error
-    why = f"it has more than {units.size_text(MOST_BYTES)}" if is_file else "it is not a file"
-    raise UsageError(
-        code,
-        f"{file} cannot be read: {why}",
-        where={"file": str(file)},
-        hint=hint if is_file else "write its content to a file first",
-    )
 
 
 def parse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -99,9 +100,12 @@ def test_help_and_shells_name_every_format(run: Run) -> None:
 
 
 def test_a_file_without_end_is_read_to_its_limit(run: Run, tmp_path: Path) -> None:
-    done = run("import", "wide", "/dev/zero", "-o", tmp_path / "out.csv", "--as-of", "2026-01-01")
-    assert done.status == 1
-    assert "error[VEN-CATALOG-FORMAT]: /dev/zero cannot be read: it has more than" in done.stderr
+    endless = tmp_path / "endless.csv"
+    endless.touch()
+    os.truncate(endless, 10 << 30)
+    done = run("import", "wide", endless, "-o", tmp_path / "out.csv", "--as-of", "2026-01-01")
+    assert done.status == 2
+    assert f"error[VEN-CATALOG-FORMAT]: {endless} cannot be read: it has more than" in done.stderr
     long = tmp_path / "long.csv"
     long.write_text("instance_type,vcpus,memory_mib\nx,1," + "1" * 70_000)
     done = run("import", "wide", long, "-o", tmp_path / "out.csv", "--as-of", "2026-01-01")

@@ -109,7 +109,7 @@ def test_the_format_of_a_folder_is_recognized_once_it_has_logs(
     assert told.count("added: trial") == 1
 
 
-def test_what_is_still_written_to_waits(tmp_path: Path, settings: Settings) -> None:
+def test_a_log_that_is_still_written_waits(tmp_path: Path, settings: Settings) -> None:
     (tmp_path / "fresh").write_bytes((LOGS / "tiny.log").read_bytes())
     looks(tmp_path, [])
     assert names(settings) == set()
@@ -357,7 +357,7 @@ def test_a_server_without_the_space_that_an_archive_needs_is_asked_again(
     monkeypatch.undo()
 
 
-def test_what_is_no_history_server_is_said(server: str) -> None:
+def test_a_server_of_another_kind_is_an_error(server: str) -> None:
     with pytest.raises(VenturiError, match="history server") as raised:
         import_served(f"{server}/elsewhere")
     assert raised.value.code == "VEN-INGEST-SERVER"

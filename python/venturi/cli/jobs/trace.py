@@ -20,10 +20,19 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.measure.measuring import find_agent
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import DURATION, SIZE, json_option, print_json, quiet_option
+from venturi.cli.options import (
+    DURATION,
+    SIZE,
+    SPECIAL,
+    InputPath,
+    is_special,
+    json_option,
+    print_json,
+    quiet_option,
+)
 from venturi.cli.progress import progress_bars
 from venturi.cli.screen import show as show_on_screen
-from venturi.core.errors import VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import binary_size, format_bytes_decimal, format_duration
 from venturi.core.wording import percent
 from venturi.record import io_trace
@@ -270,7 +279,7 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
 
 
 @command.command("convert")
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.argument("path", metavar="PATH", type=InputPath(allow_dash=True))
 @output_option
 @quiet_option
 @json_option
@@ -346,6 +355,13 @@ def _found(what: str, heat: Path | None, *, show_progress: bool) -> tuple[dict[s
     place = _place(what)
     if not place.exists():
         return _of_trial(what, heat)
+    if what != STDIN and is_special(place):
+        raise UsageError(
+            "VEN-TRACE-READ",
+            f"{what} is {SPECIAL}",
+            where={"path": what},
+            hint="write its content to a file first; `-` reads standard input",
+        )
     options = [] if heat is None else ["--heat", heat]
     with progress_bars(enabled=show_progress) as on_progress:
         result = find_agent().run("trace", "analyze", place, *options, on_progress=on_progress)

@@ -12,12 +12,12 @@ import click
 
 from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import InputPath, json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
 from venturi.core.errors import VenturiError
+from venturi.core.text_file import read_text
 from venturi.core.wording import count_of
-from venturi.record.importing.text import read_text
 from venturi.record.store.files import replacing
 from venturi.record.trial import Trial
 
@@ -145,7 +145,7 @@ class ImportCommand(click.Command):
     nargs=-1,
     required=True,
     metavar="FILE...",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=InputPath(dir_okay=False),
 )
 @output_option
 @click.option("--region", metavar="NAME", help="Use the prices of this region.")
@@ -183,7 +183,7 @@ def import_(
 
     ready_file(output, overwrite=overwrite)
     options = ImportOptions(region, None if as_of is None else as_of.date(), output.stem)
-    texts = [read_text(path, MAX_IMPORT_BYTES, "VEN-CATALOG-FORMAT") for path in files]
+    texts = [read_text(path, "VEN-CATALOG-FORMAT", most_bytes=MAX_IMPORT_BYTES) for path in files]
     sources = [CatalogSource(str(path), text) for path, text in zip(files, texts, strict=True)]
     imported = import_catalog(format_name, sources, options)
     doubts = check_units(imported.catalog, imported.places)

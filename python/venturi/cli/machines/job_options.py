@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import DURATION, SIZE, F
-from venturi.core.errors import VenturiError, unreadable
+from venturi.cli.options import DURATION, SIZE, F, InputPath
+from venturi.core.errors import VenturiError
+from venturi.core.text_file import read_text_or_stdin
 from venturi.machines.advice.suppositions import assumed as with_assumed
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import find, shipped_with
@@ -77,7 +78,7 @@ def job_options(command: F) -> F:
         "--job",
         "job_file",
         metavar="FILE",
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=InputPath(allow_dash=True),
         help="The job as a TOML file (- is stdin): input, intermediate and output bytes, and "
         "more. See docs/reference/formats.md.",
     )(command)
@@ -314,12 +315,8 @@ def _job(sort_bytes: int | None, job_file: Path | None) -> Job:
         raise click.UsageError("give either --sort SIZE or --job FILE")
     if sort_bytes is not None:
         return sort_job(sort_bytes)
-    try:
-        with click.open_file(str(job_file), encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(job_file, error, "VEN-JOB-FORMAT") from error
-    return parse_job(text, str(job_file))
+    assert job_file is not None
+    return parse_job(read_text_or_stdin(job_file, "VEN-JOB-FORMAT"), str(job_file))
 
 
 def the_catalogs(

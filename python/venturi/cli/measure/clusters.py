@@ -36,14 +36,14 @@ class ClusterType(click.ParamType["ClusterSpec"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> ClusterSpec:
-        from venturi.core import toml_file
+        from venturi.core.text_file import read_text
         from venturi.measure.clusters.cluster_file import cluster_of
 
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
         hint = "docs/guide/measure/clusters.md has an example; lab:NAME is a lab that is up"
-        text = toml_file.read(file, "VEN-CLUSTER-FILE", hint)
+        text = read_text(file, "VEN-CLUSTER-FILE", hint)
         try:
             return cluster_of(text, file, catalog_price)
         except VenturiError:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import InputPath, json_option, print_json
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_whole
 from venturi.core import settings
-from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.text_file import read_text_or_stdin
 from venturi.core.units import format_bytes
 from venturi.core.wording import count_of
 from venturi.record.store.files import is_open_to_others
@@ -54,7 +54,7 @@ _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
     "--facts",
     "facts_file",
     metavar="FILE",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=InputPath(allow_dash=True),
     help="Check facts from FILE (- is stdin), for example of another host: the output of `venturi "
     "probe host --json` or `venturi-agent facts`.",
 )
@@ -124,10 +124,7 @@ def _stored_facts(path: Path) -> Mapping[str, Any]:
     from venturi.machines.health.doctor import FACTS_SCHEMA_VERSION
 
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
-        facts = _find_facts(_parse(text))
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "VEN-DOCTOR-FACTS", _STORE) from error
+        facts = _find_facts(_parse(read_text_or_stdin(path, "VEN-DOCTOR-FACTS", _STORE)))
     except ValueError as error:
         raise _no_facts(path, str(error)) from error
     if facts is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import F, json_option, print_json, quiet_option
+from venturi.cli.options import F, InputPath, json_option, print_json, quiet_option
 from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
@@ -46,19 +46,17 @@ def command() -> None:
 
 
 @command.command("up")
-@click.argument("file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", metavar="FILE.toml", type=InputPath(dir_okay=False))
 @quiet_option
 @json_option
 def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     """Create the lab that FILE.toml describes, completely or not at all."""
     from venturi.cli.measure.measuring import find_agent, this_host
-    from venturi.core import toml_file
+    from venturi.core.text_file import read_text
     from venturi.measure.lab import lab
     from venturi.measure.lab.lab_file import lab_of
 
-    spec = lab_of(
-        toml_file.read(file, "VEN-LAB-FILE", "docs/guide/measure/lab.md has an example"), file
-    )
+    spec = lab_of(read_text(file, "VEN-LAB-FILE", "docs/guide/measure/lab.md has an example"), file)
     turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
     agent = Path(find_agent().path) if turns else None
     with _progress(quiet) as heard:

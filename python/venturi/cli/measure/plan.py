@@ -18,6 +18,7 @@ from venturi.cli.measure.sites import look, require_engines, require_lab, site_o
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import (
     F,
+    InputPath,
     json_option,
     label_option,
     predict_option,
@@ -26,8 +27,9 @@ from venturi.cli.options import (
     wait_option,
 )
 from venturi.cli.progress import step
-from venturi.core import settings, toml_file
+from venturi.core import settings
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.core.text_file import read_text
 from venturi.core.units import binary_size, decimal_size, format_bytes_decimal, format_duration
 from venturi.core.wording import count_of
 from venturi.machines.cost.predict import (
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
 MATRIX_ROWS = 40
 
 file_argument: Callable[[F], F] = click.argument(
-    "file", metavar="FILE.toml", type=click.Path(dir_okay=False, path_type=Path)
+    "file", metavar="FILE.toml", type=InputPath(dir_okay=False)
 )
 
 
@@ -316,7 +318,7 @@ def _read(file: Path) -> Plan:
 
 
 def _text(file: Path) -> str:
-    return toml_file.read(file, "VEN-PLAN-FILE")
+    return read_text(file, "VEN-PLAN-FILE")
 
 
 def _ignored(plan: Plan) -> list[str]:

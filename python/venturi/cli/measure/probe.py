@@ -32,6 +32,7 @@ from venturi.cli.measure.watch import (
 from venturi.cli.options import (
     BYTES,
     DURATION,
+    InputPath,
     json_option,
     label_option,
     print_json,
@@ -244,7 +245,7 @@ def disk(
 @click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
 @click.option(
     "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=InputPath(dir_okay=False),
     help="File with the listening peers' secret in its first line.",
 )
 @click.option(

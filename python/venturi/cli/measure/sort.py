@@ -17,6 +17,7 @@ from venturi.cli.measure.measuring import (
 )
 from venturi.cli.options import (
     BYTES,
+    InputPath,
     json_option,
     key_bytes_option,
     label_option,
@@ -39,7 +40,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, required=True, type=InputPath())
 @click.option(
     "-o",
     "--output",

@@ -8,6 +8,7 @@ import click
 
 from venturi.cli.measure.measuring import find_agent
 from venturi.cli.options import (
+    InputPath,
     json_option,
     key_bytes_option,
     print_json,
@@ -21,7 +22,7 @@ from venturi.core.errors import ExitCode, VenturiError
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, required=True, type=InputPath())
 @record_bytes_option
 @key_bytes_option
 @click.option(

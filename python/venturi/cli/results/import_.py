@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from venturi.cli.options import DURATION, json_option, label_option, print_json
+from venturi.cli.options import DURATION, InputPath, json_option, label_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
 from venturi.cli.results.import_messages import FileOutcome, fields_of
 from venturi.cli.results.import_sources import STDIN, fetched, is_file_url, refuse_password
@@ -119,7 +119,7 @@ def _complete(
 )
 @click.option(
     "--mapping",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=InputPath(dir_okay=False),
     metavar="FILE",
     help="For your own table: read its columns from FILE, or write them there if it is new.",
 )

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from venturi.cli.open_repository import conditions_in, counting, filter_options, open_repository
-from venturi.cli.options import DURATION, json_option, print_json, where_option
+from venturi.cli.options import DURATION, InputPath, json_option, print_json, where_option
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
 from venturi.core.errors import ExitCode, UsageError, VenturiError
@@ -62,7 +62,7 @@ class PushReport:
 @where_option()
 @click.option(
     "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=InputPath(dir_okay=False),
     help="File with the server's write token (or set VENTURI_PUSH_TOKEN).",
 )
 @click.option(

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.options import json_option, print_change
+from venturi.cli.options import InputPath, json_option, print_change
 from venturi.core.errors import unreadable
 from venturi.core.wording import count_of
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=InputPath(dir_okay=False))
 @click.option(
     "--keep-tokens",
     is_flag=True,

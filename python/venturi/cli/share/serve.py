@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from venturi.cli.open_repository import open_repository, open_to_others
-from venturi.cli.options import BYTES
+from venturi.cli.options import BYTES, InputPath
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
 from venturi.core.errors import VenturiError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BACKLOG = 256
 _OWN_FILES = 160  # of the database, and connections that are taken in or given up
-_TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
+_TOKEN_FILE = InputPath(dir_okay=False)
 
 
 @click.command()

@@ -30,6 +30,13 @@ def token_in(file: Path | None) -> str | None:
             where=where,
             hint=f"chmod 600 {file}",
         )
+    if not token.isprintable():
+        raise VenturiError(
+            "VEN-SERVE-TOKEN",
+            f"{file} is no text: its first line must be the token",
+            where=where,
+            hint="make one: umask 077; openssl rand -hex 32 > FILE",
+        )
     if not token:
         raise VenturiError(
             "VEN-SERVE-TOKEN",

@@ -16,9 +16,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from venturi.core.errors import UsageError, VenturiError, unreadable
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.quantity import ValueKind
-from venturi.core.toml_file import Strict, Text, parse, read, refused
+from venturi.core.text_file import read_text
+from venturi.core.toml_file import Strict, Text, parse, refused
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.catalog.find import unknown
 from venturi.machines.cost.choices import MOST_NODES
@@ -63,7 +64,7 @@ class Limits(Strict):
 def read_limits(file: Path) -> Limits:
     """The limits in `file`; VEN-LIMITS-FORMAT with every mistake if it has any."""
     hint = 'a line such as provider = ["aws"] is enough; keys: ' + ", ".join(Limits.model_fields)
-    text = read(file, "VEN-LIMITS-FORMAT", hint)
+    text = read_text(file, "VEN-LIMITS-FORMAT", hint)
     found, _, mistakes = parse(Limits, text, "the file of limits")
     if found is None:
         raise refused("VEN-LIMITS-FORMAT", "the file of limits", file, mistakes, hint)
@@ -150,10 +151,7 @@ def _priced(
 
 
 def _price_list(file: Path) -> dict[str, float]:
-    try:
-        rows = list(csv.DictReader(file.read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(file, error, "VEN-LIMITS-FORMAT") from error
+    rows = list(csv.DictReader(read_text(file, "VEN-LIMITS-FORMAT").splitlines()))
     found: dict[str, float] = {}
     for number, row in enumerate(rows, 2):
         name, text = (row.get("type") or "").strip(), (row.get("usd_per_hour") or "").strip()

@@ -20,8 +20,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.quantity import ValueKind
+from venturi.core.text_file import read_text
 
 COLUMNS = (
     "instance_type",
@@ -254,12 +255,7 @@ def load_shipped(name: str) -> Catalog:
 
 def load(path: Path) -> Catalog:
     """Reads the catalog in the file `path`."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise _error(str(path), "file", f"larger than {MAX_FILE_BYTES} bytes")
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "VEN-CATALOG-FORMAT") from error
+    text = read_text(path, "VEN-CATALOG-FORMAT", most_bytes=MAX_FILE_BYTES)
     return parse(text, path.stem, str(path))
 
 

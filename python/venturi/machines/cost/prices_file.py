@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from venturi.core.errors import VenturiError
-from venturi.core.toml_file import Strict, Text, parse, read, refused
+from venturi.core.text_file import read_text
+from venturi.core.toml_file import Strict, Text, parse, refused
 from venturi.machines.cost.job_prices import MOST_USD, JobPrices
 from venturi.record.store.files import modes_in, replacing
 
@@ -32,7 +33,7 @@ def own_job_prices(file: Path | None) -> JobPrices:
     """The prices in `file`; VEN-PRICE-FORMAT with every mistake if it has any. None: no prices."""
     if file is None:
         return JobPrices()
-    found, _, mistakes = parse(PricesFile, read(file, CODE, _HINT), "the file of prices")
+    found, _, mistakes = parse(PricesFile, read_text(file, CODE, _HINT), "the file of prices")
     if found is None:
         raise refused(CODE, "the file of prices", file, mistakes, _HINT)
     return JobPrices(found.usd_per_core_hour, found.usd_per_node_hour, found.usd_per_cluster_hour)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from venturi.core.errors import VenturiError, unreadable
+from venturi.core.errors import VenturiError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +35,6 @@ class Origin(Protocol):
         value: object = None,
     ) -> VenturiError:
         """The error of a file that cannot be read as a whole; to be raised by a reader."""
-
-
-def read_text(path: Path, most_bytes: int, code: str) -> str:
-    """The UTF-8 text in `path`; an error by `code` if it is no such text, or has more bytes."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(most_bytes + 1)
-        if len(data) <= most_bytes:
-            return data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, code) from error
-    message = f"{path} cannot be read: it has more than {most_bytes} bytes"
-    raise VenturiError(code, message, where={"file": str(path)})
 
 
 def lines(file: BinaryIO, origin: Origin, line_bytes: int) -> Iterator[tuple[int, str]]:
