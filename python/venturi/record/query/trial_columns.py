@@ -29,7 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 WORK = ("workload", "workload_version", "scale", "input_bytes")
 """Trials that differ in one of these did different work."""
-ORIGIN = ("provenance", "source")
+SOURCE = "source"
+ORIGIN = ("provenance", SOURCE)
 HOST_NAMES, DISK_FOLDERS, CLUSTER_NAME = OF_RECORDS
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
@@ -47,7 +48,8 @@ class TrialColumns:
     Configuration keys have their plain names unless a column has the same name
     (`configuration.KEY`). `elapsed_s` is the time of the `counted` trials (succeeded, no warm-up),
     else nan; `failed` are those that failed or were not valid. `became` has the outcomes as
-    recorded: `elapsed_s`, `state`, `warm_up`.
+    recorded: `elapsed_s`, `state`, `warm_up`. `sources` has the place of origin, such as a figure's
+    number: it says where trials are printed, so it never keeps two of them from matching.
     """
 
     serials: Integers
@@ -58,10 +60,11 @@ class TrialColumns:
     failed: npt.NDArray[np.bool_]
     became: Mapping[str, Column]
     identifying: Mapping[str, Column] = field(default_factory=dict)
+    sources: Mapping[str, Column] = field(default_factory=dict)
 
     def column(self, key: str) -> Column:
         """The column of `key`, of None where no trial has it."""
-        found = self.columns.get(key) or self.identifying.get(key)
+        found = self.columns.get(key) or self.identifying.get(key) or self.sources.get(key)
         if found is not None:
             return found
         return Column([self.constant.get(key)], np.zeros(len(self.counted), dtype=np.int64))
@@ -100,7 +103,14 @@ def trial_columns(
 
     The keys `keep` count as settings although their values may only identify trials.
     """
-    return _without_identifying(_of_query(repository, query), keep)
+    return _without_identifying(_without_source(_of_query(repository, query), keep), keep)
+
+
+def _without_source(found: TrialColumns, keep: Collection[str]) -> TrialColumns:
+    if SOURCE in keep or SOURCE not in found.columns:
+        return found
+    columns = dict(found.columns)
+    return replace(found, sources={SOURCE: columns.pop(SOURCE)}, columns=columns)
 
 
 def _of_query(repository: TrialRepository, query: Query) -> TrialColumns:

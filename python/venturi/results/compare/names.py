@@ -28,6 +28,7 @@ _DERIVED = (
 )
 """Keys that another, shorter key usually implies."""
 _VALUE_CHARACTERS_MAX = 40
+SOURCE = "source"
 _SELDOM = ("workload_version", "engine_version", "source", "provenance")  # last in a caption
 
 
@@ -59,6 +60,8 @@ def name_groups(groups: Sequence[Mapping[str, Scalar]]) -> Names:
     }
     differing = [key for key in columns if key not in common]
     keys = tuple(key for key in differing if not _is_redundant(key, differing, columns))
+    if keys != (SOURCE,):  # provenance is no setting: it only names groups that nothing else does
+        keys = tuple(key for key in keys if key != SOURCE)
     named = {key: _with_key(columns[key]) for key in keys}
     names: list[str] = []
     for used in range(min(PARTS_MAX, len(keys)), len(keys) + 1):

@@ -9,6 +9,7 @@ from venturi.core.statistics.stats import Interval
 from venturi.core.units import size_text
 from venturi.core.wording import joined
 from venturi.results.effects.effect import Effect, EffectOutcome, Effects, PartEffect, Value
+from venturi.results.effects.linked_keys import FACTORS
 
 KEYS_TOLD = 3
 MOSTLY = 0.75  # of the settings are on one machine: worth a word
@@ -232,11 +233,22 @@ def headline(answer: Effects, best: str = "") -> str:
     said = answer.effects[answer.main].verdict + (f". {best}" if best else "")
     said += _of_others(answer, answer.main)
     if answer.along and f"confounded by {answer.along[0]}" not in said:
-        said += (
-            f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only together with "
-            f"{what}"
-        )
+        said += f". {linked_text(answer.along, answer.keys) or _only_together(answer)}"
     return said
+
+
+def _only_together(answer: Effects) -> str:
+    changes = f"change{'s' * (len(answer.along) == 1)}"
+    return f"{joined(answer.along)} {changes} only together with {joined(answer.keys)}"
+
+
+def linked_text(linked: Sequence[str], keys: Sequence[str]) -> str | None:
+    """Return that `linked` follow from the platform that `keys` describe; None if they don't."""
+    if not set(keys) <= FACTORS:
+        return None
+    rest = len(linked) - KEYS_TOLD
+    told = joined([*linked[:KEYS_TOLD], *([f"{rest} more"] if rest > 0 else [])])
+    return f"{told} follow{'s' * (len(linked) == 1)} from {joined(keys)} in all trials"
 
 
 def _of_others(answer: Effects, main: int) -> str:

@@ -57,7 +57,7 @@ from venturi.results.effects.effect import (
     ValueCount,
 )
 from venturi.results.effects.effect_words import in_order
-from venturi.results.effects.linked_keys import DIFFERENT_WORK, linked_keys
+from venturi.results.effects.linked_keys import DIFFERENT_WORK, FACTORS, linked_keys
 from venturi.results.effects.numeric_curve import (
     is_numeric,
     level_of,
@@ -369,6 +369,8 @@ class _EffectBuilder:
 
         Synonyms of the target, which have its values, are left out.
         """
+        if set(self.asked.keys) <= FACTORS:
+            return ()  # they follow from the platform that is asked about
         pair = (value, self.baseline)
         rows = [int(np.argmax(self.table.target == code)) for code in pair]
         texts = [{str(part) for part in self.table.values[code]} for code in pair]

@@ -45,6 +45,7 @@ Floats = npt.NDArray[np.float64]
 Basis = Literal["pooled", "matched", "crude"]
 NAMED_MAX = 5
 USD_PER_HOUR_MAX = 1e6
+SUITE = "workload_version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,22 @@ class Medians:
 
 
 @dataclass(frozen=True, slots=True)
+class SuiteLeader:
+    """The only best group among the trials of one `suite`, and the median of its times there."""
+
+    suite: str
+    key: Key
+    median_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class TrialRanking:
     """The result: `ranking` (pooled or crude) or the matched one.
 
     `besides` are the keys by which the trials differ in addition to the grouping keys, `along`
     those that change only together with these: part of the ranked thing. `sizes` has the lowest and
     highest value of those of them that are counts. `prices` names the source of recorded prices,
-    where these count.
+    where these count. `suites` has the leaders of single suites, if they aren't all the same.
     """
 
     basis: Basis
@@ -146,6 +156,7 @@ class TrialRanking:
     prices: str | None = None
     keys: tuple[str, ...] = ()
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    suites: tuple[SuiteLeader, ...] = ()
 
     @property
     def best_known(self) -> bool:
@@ -381,9 +392,11 @@ def rank_trials(
     besides, along = other_and_linked_keys(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
+    suites: tuple[SuiteLeader, ...] = ()
     of_group = _groups(trials, keys, rates)
     if basis == "matched":
         alike = rank_matched(trials, keys, besides, objective, rates)
+        suites = _suite_leaders(trials, keys, alike, rates)
         groups = [place.key for each in alike.sets for place in each.places]
     else:
         ranking = rank_groups(of_group, objective)
@@ -414,7 +427,39 @@ def rank_trials(
         said,
         tuple(keys),
         _sizes(trials, along),
+        suites,
     )
+
+
+def _suite_leaders(
+    trials: SucceededTrials, keys: Sequence[str], alike: MatchedRanking, rates: Floats | None
+) -> tuple[SuiteLeader, ...]:
+    """The group that alone is best, suite by suite; none if all trials together have the same."""
+    if SUITE not in alike.equal or alike.objective is Objective.PARETO:
+        return ()
+    column, found = trials.columns[SUITE], []
+    for code in np.unique(column.codes).tolist():
+        own = column.codes == code
+        of_suite, own_rates = trials.taken(own), None if rates is None else rates[own]
+        within = rank_matched(of_suite, keys, alike.equal, alike.objective, own_rates)
+        if (best := only_best(within)) is not None:
+            times = {group.key: group.elapsed_s for group in _groups(of_suite, keys, None)}
+            median = statistics.median(times[best])
+            found.append(SuiteLeader(str(column.values[code]), best, median))
+    leaders = {each.key for each in found}
+    return tuple(found) if leaders - {only_best(alike)} else ()
+
+
+def only_best(alike: MatchedRanking) -> Key | None:
+    """The group that alone is the best in the only set of several; no other looks better."""
+    sets = [each for each in alike.sets if len(each.places) > 1]
+    if len(sets) != 1:
+        return None
+    top = [p for p in sets[0].places if p.standing in {Rank.BEST, Rank.TIED}]
+    unknown = [p for p in sets[0].places if p.standing is Rank.CANNOT_TELL]
+    if len(top) != 1 or any((p.ratio or 0) < (top[0].ratio or 0) for p in unknown):
+        return None
+    return top[0].key
 
 
 def _sizes(trials: SucceededTrials, along: Sequence[str]) -> dict[str, tuple[int, int]]:

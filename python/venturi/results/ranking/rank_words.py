@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from venturi.core.units import format_duration
 from venturi.core.wording import count_of, joined
 from venturi.record.query.conditions import OF_RECORDS
 from venturi.results.compare.groups import Key
+from venturi.results.effects.effect_words import linked_text
 from venturi.results.ranking.matched_ranking import ONCE, MatchedRank, MatchedSet
 from venturi.results.ranking.rank_trials import TrialRanking
 from venturi.results.ranking.ranking import Objective, Rank, Ranking
@@ -60,7 +62,7 @@ def _found(ranked: TrialRanking) -> list[str]:
     if len(sets) == 1:
         leading = _leader(first, ranked.names, objective)
         leading += _how_much(first, ranked.names, objective)
-        said = [leading, *_linked_key_lines(ranked)]
+        said = [*_of_suites(ranked, objective), leading, *_linked_key_lines(ranked)]
         alone = len(ranked.alike.sets) - 1
     else:
         said = [_no_winner(ranked, sets, objective), *_linked_key_lines(ranked)]
@@ -74,6 +76,19 @@ def _found(ranked: TrialRanking) -> list[str]:
     if len(ranked.alike.sets) > 1 and ranked.alike.apart:
         said.append(f"The sets differ most in {_some(_fixable_first(ranked.alike.apart))}")
     return said
+
+
+def _of_suites(ranked: TrialRanking, objective: Objective) -> list[str]:
+    """Return which group is best in each suite, if that differs from the answer over all."""
+    if not ranked.suites:
+        return []
+    first, *others = [
+        (each.suite.removeprefix("published: "), ranked.names[each.key], each.median_s)
+        for each in ranked.suites[:NAMED_MAX]
+    ]
+    said = f"{first[1]} is {_SUPERLATIVE[objective]} in {first[0]} ({format_duration(first[2])})"
+    said += "".join(f"; {name} in {suite} ({format_duration(s)})" for suite, name, s in others)
+    return [said]
 
 
 def best_groups(ranked: TrialRanking) -> str:
@@ -195,6 +210,8 @@ def _linked_key_lines(ranked: TrialRanking) -> list[str]:
         shown.append(f"{key} ({low} to {high})" if low < high else key)
     if len(keys) > ALONG_MAX:
         shown.append(f"{len(keys) - ALONG_MAX} more")
+    if (said := linked_text(keys, ranked.keys)) is not None:
+        return [said]
     kind = _kind(ranked)
     return [
         f"{joined(shown)} {'changes' if len(keys) == 1 else 'change'} only together with the "

@@ -31,6 +31,7 @@ from venturi.record.store.repository import TrialRepository
 from venturi.results.compare.names import value_text
 from venturi.results.effects.doubling import doubling_sentence, effect_of_doubling
 from venturi.results.effects.effects import curve_of
+from venturi.results.effects.linked_keys import without_followers
 from venturi.results.scaling.cliff import FoundCliff, find_cliff
 from venturi.results.scaling.contexts import (
     Context,
@@ -139,8 +140,10 @@ def scaling(
         return _nothing(asked, "no succeeded trial matches the conditions")
     if key not in columns:
         return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}")
+    named = keys_of(by)
+    columns = without_followers(columns, key, named)
     found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
-    if named := keys_of(by):
+    if named:
         found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
     if identifying := every.identifying.keys() - {key, *left_out}:
