@@ -289,6 +289,22 @@ def test_python_functions_of_rdds_that_compute(tmp_path: Path) -> None:
     assert "DataFrames" in finding.do
 
 
+def test_sampled_cpu_time_of_python_workers_limits_what_a_function_costs(tmp_path: Path) -> None:
+    log = of_rdds(2_000_000)
+    log.end(20)
+    line = timeline(log.account(tmp_path))
+    analysis = analyse(line.account, None, line)
+    (stage,) = analysis.stages
+
+    def told(cpu_s: float) -> dict[str, Finding]:
+        return {each.rule: each for each in diagnose(line, analysis, {stage.key: cpu_s}).findings}
+
+    # 38 s in Python workers, which used a CPU for 2 % of 40 s: they waited.
+    assert "python-rows" not in told(0.8)
+    assert "75% of the task time" in told(30)["python-rows"].says
+    assert told(100) == told(38)
+
+
 @pytest.mark.parametrize("records", [0, 150_000])
 def test_a_python_function_that_may_wait_is_not_slow_python(tmp_path: Path, records: int) -> None:
     assert "python-rows" not in found(tmp_path, of_rdds(records), 20)

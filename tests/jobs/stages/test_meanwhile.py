@@ -11,7 +11,12 @@ import pytest
 import own_samples
 from venturi.core.settings import Settings
 from venturi.jobs.stages.analysis import analyse
-from venturi.jobs.stages.host_use import HostUseByStage, host_use_by_stage, sentence
+from venturi.jobs.stages.host_use import (
+    HostUseByStage,
+    host_use_by_stage,
+    python_cpu_s,
+    sentence,
+)
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount, attach
@@ -220,13 +225,19 @@ def test_engine_and_host_never_contradict_each_other_silently(use: HostUse, begi
     assert sentence(stage, use).startswith(begins)
 
 
-def test_what_python_workers_had_of_the_processors_is_told(ask: Ask) -> None:
+def test_what_python_workers_had_of_the_processors_is_told(
+    ask: Ask, make_trial: Callable[..., Trial]
+) -> None:
     busy = (("cpu_user", None, 0.9), ("own_cpu", None, 0.9))
     analysis, host = ask(rows_at(1.0, 20.0, *busy, ("python_cpu", None, 0.6)))
     stage = next(stage for stage in analysis.stages if stage.key in host.uses)
     use = host.uses[stage.key]
     assert use.cpu_python == pytest.approx(0.6)
     assert "CPU 90% (others 0%, Python workers 60%)" in sentence(stage, use)
+    trial = make_trial(cluster=Cluster((Host("here", {"cpu_threads": 4}),)))
+    spent_s = python_cpu_s(host, trial, analysis)[stage.key]
+    assert spent_s == pytest.approx(0.6 * 4 * (stage.elapsed_s or 0))
+    assert python_cpu_s(host, make_trial(cluster=Cluster((Host("here"),))), analysis) == {}
 
 
 def test_the_host_speaks_where_the_engine_cannot_tell() -> None:

@@ -38,7 +38,7 @@ def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
     """Load and analyze the job of `trial`; None if no account is kept with it."""
     if not has_account(trial):
         return None
-    from venturi.jobs.diagnosis.find import diagnose
+    from venturi.jobs.diagnosis.find import diagnose_trial
     from venturi.jobs.stages.analysis import analyse_trial
     from venturi.jobs.stages.host_use import host_use_by_stage
     from venturi.jobs.stages.timeline import timeline
@@ -47,7 +47,9 @@ def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
     line = timeline(account)
     analysis = analyse_trial(trial, line)
     host = host_use_by_stage(repository, trial, account, analysis)
-    return AnalyzedJob(line, analysis, host, diagnose(line, analysis))
+    return AnalyzedJob(
+        line, analysis, host, diagnose_trial(repository, trial, line, analysis, host)
+    )
 
 
 def cost_of_job(trial: Trial, job: AnalyzedJob) -> JobCost:

@@ -190,7 +190,7 @@ def _print(comparison: Comparison) -> None:
 def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
     """Print the differences between two jobs."""
     from venturi.jobs.diagnosis.difference import difference
-    from venturi.jobs.diagnosis.find import diagnose
+    from venturi.jobs.diagnosis.find import diagnose_trial
     from venturi.jobs.whatif.validation import OWN_SETTINGS
     from venturi.record.query.counting import short_id
     from venturi.terminal.two_jobs import parts, two_jobs_screen
@@ -199,10 +199,13 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
     with open_repository() as repository:
         trials = [repository.get(name) for name in names]
         one, other = (analysed(repository, trial) for trial in trials)
+        diagnoses = (
+            diagnose_trial(repository, trials[0], *one),
+            diagnose_trial(repository, trials[1], *other),
+        )
         short = [short_id(repository, trial.id) for trial in trials] if is_first_screen() else []
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
-    diagnoses = diagnose(*one), diagnose(*other)
     found = difference(
         one,
         other,

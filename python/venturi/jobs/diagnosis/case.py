@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.jobs.diagnosis.table import DiagnosisRule
-from venturi.jobs.stages.causes import TO_COMPUTE, Seconds, TaskTimes, total
+from venturi.jobs.stages.causes import PYTHON, TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Key, Timeline
 
@@ -84,12 +84,17 @@ class Case:
     """An application: its timeline, its analysis, its plans."""
 
     def __init__(
-        self, line: Timeline, analysis: Analysis, rules: Mapping[str, DiagnosisRule]
+        self,
+        line: Timeline,
+        analysis: Analysis,
+        rules: Mapping[str, DiagnosisRule],
+        worker_cpu_s: Mapping[Key, float] | None = None,
     ) -> None:
         self.line = line
         self.analysis = analysis
         self.plans = line.plans
         self._rules = rules
+        self._worker_cpu_s = worker_cpu_s or {}
         self.managed = (self.setting("spark.master") or "").startswith(_MANAGERS)
         """Whether a cluster manager starts its executors."""
         self._on_path_s: dict[Key, float] = {}
@@ -163,6 +168,15 @@ class Case:
             places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
             self._ran[key] = places, tasks.times.at(places)
         return self._ran[key]
+
+    def python_computed(self, key: Key) -> float | None:
+        """The share of the time of a stage's Python workers in which they used a CPU.
+
+        In the rest, they waited, such as for a disk. None where the host's CPU wasn't sampled.
+        """
+        cpu_s = self._worker_cpu_s.get(key)
+        workers_s = total(self.ran(key)[1].causes.get(PYTHON, np.zeros(0)))
+        return None if cpu_s is None or not workers_s else min(cpu_s / workers_s, 1.0)
 
     def column(self, name: str) -> Values:
         """A column of all attempts: numbers as floats, NaN where not known; texts as they are."""

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
@@ -14,9 +17,15 @@ from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, Spa
 from venturi.jobs.diagnosis.registry import rule_functions
 from venturi.jobs.diagnosis.sentences import first_sentence, place_words, saving_words
 from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
+from venturi.jobs.stages.causes import PYTHON, total
 from venturi.jobs.stages.elapsed import BEFORE, START_UP
+from venturi.jobs.stages.host_use import HostUseByStage, host_use_by_stage, python_cpu_s
 from venturi.jobs.stages.stage import Analysis, label_of
-from venturi.jobs.stages.timeline import Timeline
+from venturi.jobs.stages.timeline import Key, Timeline
+
+if TYPE_CHECKING:
+    from venturi.record.store.repository import TrialRepository
+    from venturi.record.trial import Trial
 
 # Chosen by us: smaller savings aren't worth the effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
@@ -102,13 +111,36 @@ class Diagnosis:
         return OVERLAP if several else None
 
 
-def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
-    """The findings about the time of a job; `analysis` was made on `line`."""
+def diagnose_trial(
+    repository: TrialRepository,
+    trial: Trial,
+    line: Timeline,
+    analysis: Analysis,
+    host: HostUseByStage | None = None,
+) -> Diagnosis:
+    """The findings about the job of `trial`, with the sampled CPU time of its Python workers.
+
+    `host` is what `host_use_by_stage` returns, if the caller has it already.
+    """
+    cpu_s: Mapping[Key, float] = {}
+    if line.elapsed_s and total(line.tasks.times.causes.get(PYTHON, np.zeros(0))) > 0:
+        host = host or host_use_by_stage(repository, trial, line.account, analysis)
+        cpu_s = python_cpu_s(host, trial, analysis)
+    return diagnose(line, analysis, cpu_s)
+
+
+def diagnose(
+    line: Timeline, analysis: Analysis, worker_cpu_s: Mapping[Key, float] | None = None
+) -> Diagnosis:
+    """The findings about the time of a job; `analysis` was made on `line`.
+
+    `worker_cpu_s` is the CPU time of Python workers by stage, as far as the hosts were sampled.
+    """
     if not line.elapsed_s:
         said = first_sentence(line, analysis, None)
         return Diagnosis(said, (), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
-    case = Case(line, analysis, rules)
+    case = Case(line, analysis, rules, worker_cpu_s)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found, certain = list[Finding](), _certain_stages(line)
     after: dict[str, str | None] = {}

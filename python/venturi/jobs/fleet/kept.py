@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.diagnosis.find import Diagnosis, diagnose_trial
 from venturi.jobs.fleet.run_use import run_use
 from venturi.jobs.fleet.summary import JobSummary, summary_of
 from venturi.jobs.stages.analysis import analyse_trial
@@ -70,7 +70,7 @@ def summary_file(repository: TrialRepository, trial: Trial) -> bytes:
     try:
         line = timeline(account)
         found = analyse_trial(trial, line)
-        diagnosis = diagnose(line, found)
+        diagnosis = diagnose_trial(repository, trial, line, found)
         bad = trial.state is not State.SUCCEEDED or failed_queries(account)
         meaning = failure_meaning(account, found) if bad else None
         kept = replace(

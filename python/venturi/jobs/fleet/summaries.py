@@ -85,7 +85,7 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
     If its account can't be read, that is the reason for having no finding. If its task tables were
     dropped, the summary is the one that was kept.
     """
-    from venturi.jobs.diagnosis.find import diagnose  # noqa: PLC0415 - slow to load
+    from venturi.jobs.diagnosis.find import diagnose_trial  # noqa: PLC0415 - slow to load
     from venturi.jobs.stages.analysis import analyse_trial  # noqa: PLC0415
     from venturi.jobs.stages.timeline import timeline  # noqa: PLC0415
 
@@ -95,7 +95,8 @@ def summarise(repository: TrialRepository, id_: str) -> JobSummary:
             return _store(repository, trial, _kept(repository, trial))
         line = timeline(load(repository, trial))
         found = analyse_trial(trial, line)
-        return store_summary(repository, trial, line, found, diagnose(line, found))
+        diagnosis = diagnose_trial(repository, trial, line, found)
+        return store_summary(repository, trial, line, found, diagnosis)
     except VenturiError as error:
         summary = JobSummary(
             elapsed_s=trial.elapsed_s,

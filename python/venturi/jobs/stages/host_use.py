@@ -70,6 +70,26 @@ def host_use_by_stage(
     return HostUseByStage(uses, reason, narrowest=narrowest_of(uses, spans, "stages"))
 
 
+def python_cpu_s(
+    found: HostUseByStage, trial: Trial, analysis: Analysis
+) -> dict[tuple[int, int], float]:
+    """The CPU time of the Python workers in each stage, as far as it was sampled.
+
+    On several hosts it is known in a lab only, where they share the CPUs.
+    """
+    hosts = trial.cluster.hosts
+    threads = hosts[0].facts.get("cpu_threads") if hosts else None
+    if not isinstance(threads, int) or (len(hosts) > 1 and trial.cluster.dilation is None):
+        return {}
+    return {
+        stage.key: use.cpu_python * threads * stage.elapsed_s
+        for stage in analysis.stages
+        if (use := found.uses.get(stage.key)) is not None
+        and use.cpu_python is not None
+        and stage.elapsed_s
+    }
+
+
 def sentence(stage: Stage, use: HostUse) -> str:
     """The host's evidence on the bottleneck of `stage`, compared with the engine's."""
     narrowest = stage.verdict.narrowest

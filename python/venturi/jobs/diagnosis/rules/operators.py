@@ -80,7 +80,9 @@ def python_rows(case: Case) -> Iterator[Hit]:
         operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
         _, times = case.ran(stage.key)
         again_s = _started_again_s(case, stage, sum(_starting_s(case, stage, there).values()))
-        python_s = np.maximum(times.causes[PYTHON] - again_s / len(times.elapsed_s), 0.0)
+        computed = case.python_computed(stage.key)
+        python_s = times.causes[PYTHON] * (1.0 if computed is None else computed)
+        python_s = np.maximum(python_s - again_s / len(times.elapsed_s), 0.0)
         share = total(python_s) / stage.task_s
         if share < case.limit("python-rows", "share"):
             continue
@@ -165,14 +167,13 @@ def _starting_s(case: Case, stage: Stage, there: Sequence[Operator]) -> dict[str
 def _rdd_functions(case: Case, stage: Stage) -> Iterator[Hit]:
     """Find Python functions of RDDs that compute, row by row.
 
-    The log lacks the CPU time of Python workers, so a function may also wait. One that takes
-    microseconds for each of many records computes.
+    The log lacks the CPU time of Python workers, so a function may also wait, unless the host's
+    was sampled. One that takes microseconds for each of many records computes.
     """
     places, times = case.ran(stage.key)
-    python_s, records = (
-        total(times.causes.get(PYTHON, np.zeros(1))),
-        total(records_of(case, places)),
-    )
+    computed = case.python_computed(stage.key)
+    each_task_s = times.causes.get(PYTHON, np.zeros(1)) * (1.0 if computed is None else computed)
+    python_s, records = total(each_task_s), total(records_of(case, places))
     if (
         case.plans.of_stage(stage.key)
         or python_s < case.limit("python-rows", "share") * stage.task_s
@@ -188,7 +189,7 @@ def _rdd_functions(case: Case, stage: Stage) -> Iterator[Hit]:
         f"{format_duration(python_s)}, for functions of RDDs: {each_s * 1e6:.1f} µs for each of "
         f"{int(records):,} records",
         (FindingScope(stage=stage.label),),
-        case.saved_s(stage.key, times.causes[PYTHON]),
+        case.saved_s(stage.key, each_task_s),
         Confidence.LOW,
         "rdd",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.diagnosis.find import Diagnosis, diagnose_trial
 from venturi.jobs.fleet.kept import KeptSummary, kept_summary
 from venturi.jobs.stages.analysis import analyse_trial
 from venturi.jobs.stages.caches import cache_uses
@@ -66,7 +66,8 @@ def job_of(repository: TrialRepository, trial: Trial) -> JobData:
     def made() -> JobData:
         line, found = analysed(repository, trial)
         host = host_use_by_stage(repository, trial, line.account, found)
-        return data_of(line, found, host, diagnose(line, found))
+        findings = diagnose_trial(repository, trial, line, found, host)
+        return data_of(line, found, host, findings)
 
     try:
         if (kept := kept_summary(repository, trial)) is not None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.diagnosis.difference import difference
-from venturi.jobs.diagnosis.find import Finding, diagnose
+from venturi.jobs.diagnosis.find import Finding, diagnose_trial
 from venturi.record.trial import Trial
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.job_shapes import ComparedJob, TwoJobs
@@ -30,7 +30,10 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
         read = [analysed(services.repository, trial) for trial in (one, other)]
     except VenturiError as error:
         return TwoJobs(_named(one), _named(other), None, error.message)
-    before_found, after_found = (diagnose(*each).findings for each in read)
+    before_found, after_found = (
+        diagnose_trial(services.repository, trial, *each).findings
+        for trial, each in zip((one, other), read, strict=True)
+    )
     found = difference(read[0], read[1], [one.state, other.state], (before_found, after_found))
     return TwoJobs(_named(one, before_found), _named(other, after_found), found, None)
 
