@@ -15,6 +15,7 @@ T = TypeVar("T")
 _ACCESS = {
     "sequential": "sequential",
     "short_runs": "short runs",
+    "mixed": "mixed",
     "random": "random",
     "cannot_tell": "cannot tell",
 }

@@ -9,7 +9,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from venturi.core.errors import VenturiError
-from venturi.core.units import binary_size, format_bytes_decimal, format_duration, format_latency
+from venturi.core.units import (
+    binary_size,
+    format_bytes_decimal,
+    format_duration,
+    format_latency,
+    format_rate,
+)
 from venturi.core.wording import count_of
 from venturi.measure.hosts.trace_results import (
     IoTrace,
@@ -97,7 +103,9 @@ def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
     busy = f"{share:.2%}".replace("%", " %") if 0 < share < 0.001 else percent_of(share, 1.0)
     mean = device.depth_mean
     depth = "" if mean is None else f", {mean:.1f} requests in flight on average"
-    more = [
+    moved = sum(each.issued.bytes for each in device.operations)
+    more = [f"{format_rate(moved / device.busy_s)} while busy"] if moved and device.busy_s else []
+    more += [
         count_of(count, noun, plural)
         for count, noun, plural in (
             (device.flushes, "flush", "flushes"),

@@ -69,6 +69,16 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts the values of another one, too.
+    pub fn add(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

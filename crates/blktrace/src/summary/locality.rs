@@ -41,19 +41,13 @@ impl Distances {
         self.zero + self.forward().count() + self.backward().count()
     }
 
-    /// The median by the nearest rank, with its sign; `None` without distances. In a bucket it is the
-    /// end that is farther from 0.
-    pub fn median(&self) -> Option<i64> {
+    /// The median distance by the nearest rank, in either direction; `None` without distances. In a
+    /// bucket it is the end that is farther from 0.
+    pub fn median(&self) -> Option<u64> {
+        let mut either = self.forward().clone();
+        either.add(self.backward());
         let rank = self.count().div_ceil(2);
-        let (backward, zero) = (self.backward().count(), self.zero);
-        if rank <= backward {
-            // The least is the farthest backward.
-            self.backward().ranked(backward + 1 - rank).map(|distance| -(distance as i64))
-        } else if rank <= backward + zero {
-            Some(0)
-        } else {
-            self.forward().ranked(rank - backward - zero).map(|distance| distance as i64)
-        }
+        if rank <= self.zero { (rank > 0).then_some(0) } else { either.ranked(rank - self.zero) }
     }
 }
 
@@ -262,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_has_a_sign_and_is_exact_where_distances_are_small() {
+    fn the_median_is_a_distance_in_either_direction() {
         let of_distances = |distances: &[i64]| {
             let mut found = Distances::default();
             for distance in distances {
@@ -271,9 +265,11 @@ mod tests {
             found.median()
         };
         assert_eq!(of_distances(&[]), None);
-        assert_eq!(of_distances(&[-3, -2, -1, 0, 1]), Some(-1));
-        assert_eq!(of_distances(&[-100, -7, -7, 5]), Some(-7));
-        assert_eq!(of_distances(&[-5, 0, 9]), Some(0));
-        assert_eq!(of_distances(&[-1, 0, 3, 7, 9]), Some(3));
+        assert_eq!(of_distances(&[-3, -2, -1, 0, 1]), Some(1));
+        assert_eq!(of_distances(&[-100, -7, -7, 5]), Some(7));
+        assert_eq!(of_distances(&[-5, 0, 9]), Some(5));
+        assert_eq!(of_distances(&[0, 0, 9]), Some(0));
+        // Random places: as many before as behind, but none near.
+        assert_eq!(of_distances(&[-90, 80, -70, 100]), Some(80));
     }
 }

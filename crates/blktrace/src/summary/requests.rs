@@ -97,8 +97,8 @@ pub struct DistancesReport {
     pub count: u64,
     /// How many are exactly 0.
     pub zero: u64,
-    /// The median, with its sign; `None` without distances.
-    pub median_sectors: Option<i64>,
+    /// The median in either direction; `None` without distances.
+    pub median_sectors: Option<u64>,
     /// Lowest distance and count of each bucket, forward.
     pub forward: Vec<(u64, u64)>,
     /// Lowest distance and count of each bucket, backward.

@@ -52,14 +52,24 @@ class RequestRuns:
 
 
 @dataclass(frozen=True)
+class ReferenceRate:
+    """The rate of a reference disk with an access pattern, and with one long run."""
+
+    disk: str
+    bytes_per_s: float
+    most_bytes_per_s: float
+
+
+@dataclass(frozen=True)
 class AccessVerdict:
-    """The kind of an access pattern: `sequential`, `short_runs`, `random` or `cannot_tell`; and
-    why.
+    """The kind of an access pattern: `sequential`, `short_runs`, `mixed`, `random` or
+    `cannot_tell`; and why. `rates` decide; older traces have none.
     """
 
     access: str
     text: str
     hard_disk_bytes_per_s: float | None
+    rates: list[ReferenceRate] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
