@@ -65,6 +65,7 @@ def shown(tmp_path: Path, *args: object) -> str:
 def test_what_is_not_attributed_comes_first_then_the_patterns(tmp_path: Path) -> None:
     words = shown(tmp_path, "show", RECORDING, "--by", "class")
     assert words.startswith("not attributed: 0.0 % of the bytes (0 B, 0 requests)")
+    assert "not the job's: 45 % of the bytes (8.4 MB, 16 requests)" in words
     assert "shuffle data 2.1 MB 4 2.1 MB 2" in words
     assert "shuffle data read in reduce 2.1 MB" in words
     assert "read_ahead_kb" in words

@@ -43,6 +43,9 @@ NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
 """Requests to an unknown or unnamed file."""
 
 
+NOT_THE_JOBS = frozenset({"recording", "file_system", "other"})
+"""Requests to files that no job has: this recording, the file system's own, and all others."""
+
 NO_TASKS = "no thread said which task it runs: in Spark they do with spark.venturi.trace.tasks=true"
 NO_STAGES = (
     "no request is known to be of a stage: stages are known of a trial (venturi run --trace on an "
@@ -94,6 +97,8 @@ def share_tables(trace: IoTrace, by: str) -> Iterator[Table | Paragraph]:
             yield _summed(_of_disks(trace), by, _of(by, trace))
         return
     yield Paragraph(not_attributed(owners))
+    if by == "class" and (others := of_others(owners)) is not None:
+        yield Paragraph(others)
     if by == "task":
         yield from _tasks(owners)
         return
@@ -121,6 +126,18 @@ def not_attributed(owners: TraceOwners) -> str:
     left_out = owners.ranges_refused + owners.names_left_out
     more = f"; {left_out:,} names or places of files had no room" if left_out else ""
     return text + more
+
+
+def of_others(owners: TraceOwners) -> str | None:
+    """The share of the bytes in files that are not the job's; None if no file is known as its."""
+    classes = {share.file_class for share in owners.shares}
+    if not classes - NOT_THE_JOBS - NOT_ATTRIBUTED:
+        return None
+    whole = _sum(owners.shares).bytes
+    others = _sum([each for each in owners.shares if each.file_class in NOT_THE_JOBS])
+    share, size = percent_of(others.bytes, whole), format_bytes_decimal(others.bytes)
+    count = count_of(others.reads + others.writes, "request")
+    return f"not the job's: {share} of the bytes ({size}, {count})"
 
 
 def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
