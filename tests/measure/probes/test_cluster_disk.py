@@ -5,7 +5,9 @@ models' use of the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -32,14 +34,18 @@ def probe(settings: Settings, agent_binary: Path) -> Iterator[Probe]:
     """Measures the folders of hosts, which are by name."""
     with TrialRepository.open(settings) as repository:
 
-        def measure(folders: Mapping[str, tuple[Path, ...]], alone: bool | None = None) -> Trial:
+        def measure(
+            folders: Mapping[str, tuple[Path, ...]],
+            alone: bool | None = None,
+            each: DiskOptions = EACH,
+        ) -> Trial:
             agents = {name: Agent(str(agent_binary), LocalHost()) for name in folders}
             session, _ = open_cluster_session(agents, repository, sample_interval_ms=100)
             places = [
                 ProbedHost(name, agents[name], disks={"ssd": paths})
                 for name, paths in folders.items()
             ]
-            options = ClusterDiskOptions(EACH, alone)
+            options = ClusterDiskOptions(each, alone)
             return run_trial(session, ClusterDiskJob(places, options, engine_version="test"))
 
         yield measure
@@ -87,6 +93,24 @@ def test_each_host_alone_and_all_at_once_are_in_one_trial(probe: Probe, tmp_path
         for host in ("h1", "h2", "h3")
     )
     assert facts["local_read_rate"].value == pytest.approx(rates[1])
+
+
+@pytest.mark.slow
+def test_rates_and_shares_of_random_reads_are_of_the_same_quantity(
+    probe: Probe, tmp_path: Path
+) -> None:
+    random = replace(
+        EACH, modes=("random_read",), random_block_bytes=(4096, 1 << 20), random_seconds=0.1
+    )
+    found = disks_of_hosts(probe(_folders(tmp_path, "h1", "h2", "h3"), False, random))
+    assert found is not None
+    rates = {each.host: each.rate or 0.0 for each in found.disks}
+    for each in found.disks:
+        others = [rate for host, rate in rates.items() if host != each.host]
+        assert (each.unit, each.share) == (
+            "1/s",
+            pytest.approx((each.rate or 0.0) / median(others)),
+        )
 
 
 @pytest.mark.slow

@@ -32,7 +32,9 @@ time.
 USUAL_BYTES, FREE_OF = 1 << 30, 4
 """Bytes written into each folder by default, and the divisor of the free space that limits them."""
 _WHOLE_BYTES = 4 << 20
-_Rates = dict[tuple[str, str, str | None, str, str], float]
+_Rates = dict[tuple[str, str, str | None, str, str], list[float]]
+_IN_REQUESTS = "random_read"
+"""The mode with rates in requests per second, over all sizes and depths of requests together."""
 """Host, alone or concurrent, folder (None: all), mode, role -> median rate."""
 
 
@@ -202,8 +204,10 @@ class ClusterDiskJob:
         self._methods |= {device.io_method for device in report.devices}
         kind = "alone" if alone else "together"
         for each in report.measurements:
-            rate = median(each.bytes_per_s.iterations)
-            self._rates[place.name, kind, each.dir, each.mode, each.role] = rate
+            spread = each.iops if each.mode == _IN_REQUESTS else each.bytes_per_s
+            if spread is not None:
+                key = (place.name, kind, each.dir, each.mode, each.role)
+                self._rates.setdefault(key, []).extend(spread.iterations)
             for sample in disk_samples(each):
                 labels = {**sample.labels, HOST: place.name, AT_ONCE: at_once}
                 yield replace(sample, labels=labels)
@@ -221,7 +225,8 @@ class ClusterDiskJob:
         """Compare each disk with the others of its class, under load on all hosts."""
         places = {place.name: place for place in self._places}
         groups: dict[tuple[str, str, str], dict[str, float]] = {}
-        for (host, kind, folder, mode, role), rate in self._rates.items():
+        for (host, kind, folder, mode, role), every in self._rates.items():
+            rate = median(every)
             if kind == "together" and folder is not None and host in places and rate > 0:
                 of = places[host].disk_class(folder)
                 groups.setdefault((of, mode, role), {})[f"{host}:{folder}"] = rate
@@ -255,11 +260,11 @@ class ClusterDiskJob:
 
     def _shares(self) -> Iterator[tuple[Sample, TrialWarning | None]]:
         """Each host's rate with all hosts at work over its rate alone."""
-        for (host, kind, folder, mode, role), rate in self._rates.items():
+        for (host, kind, folder, mode, role), every in self._rates.items():
             alone = self._rates.get((host, "alone", folder, mode, role))
-            if kind != "together" or folder is not None or not alone:
+            if kind != "together" or folder is not None or not alone or not median(alone):
                 continue
-            share = rate / alone
+            share = median(every) / median(alone)
             labels: dict[str, Scalar] = {HOST: host, "mode": mode, "role": role}
             warning = None
             if share < self._options.slow_factor:
@@ -292,9 +297,13 @@ def _test(mode: str, role: str) -> str:
     )
 
 
+def _rate(rate: float, mode: str) -> str:
+    return f"{rate:,.0f}/s" if mode == _IN_REQUESTS else format_rate(rate)
+
+
 def _slow(standing: Standing, mode: str, role: str) -> TrialWarning:
     return TrialWarning(
         "VEN-MEASURE-SLOW",
-        f"{standing.name}: {_test(mode, role)} at {format_rate(standing.rate)}, "
-        f"{standing.share:.0%} of the others' median of {format_rate(standing.others)}",
+        f"{standing.name}: {_test(mode, role)} at {_rate(standing.rate, mode)}, "
+        f"{standing.share:.0%} of the others' median of {_rate(standing.others, mode)}",
     )
