@@ -25,6 +25,8 @@ SCHEMA_VERSION = 3
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
+EXECUTOR_LOST = "VEN-ENGINE-EXECUTOR"
+"""The code of the warning that an executor ended before its application."""
 DISTURBED = "VEN-MEASURE-DISTURBED"
 """The code of the warnings that others used the host while a trial executed."""
 CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
@@ -434,6 +436,13 @@ class Trial:
             return True
         watched = any(map(self.values, (CPU_OTHERS, DISK_OTHERS, CPU_STEAL)))
         return False if watched else None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Words to show after its state: `warm-up`, `disturbed`, `executor lost`."""
+        lost = any(warning.code == EXECUTOR_LOST for warning in self.warnings)
+        remarks = {"warm-up": self.warm_up, "disturbed": self.disturbed, "executor lost": lost}
+        return tuple(word for word, holds in remarks.items() if holds)
 
     def values(self, metric: str, phase: str | None = None, **labels: Scalar) -> list[float]:
         """Return the present values of `metric` with a matching phase (if given) and labels."""

@@ -38,7 +38,8 @@ def regime(trial: Trial) -> str:
 def outcome(trial: Trial) -> str:
     """How a trial ended, in a few words."""
     if trial.failure is None:
-        return f"{trial.state.value} (disturbed)" if trial.disturbed else trial.state.value
+        remarks = ", ".join(each for each in trial.remarks if each != "warm-up")
+        return f"{trial.state.value} ({remarks})" if remarks else trial.state.value
     return f"{trial.state.value}: {trial.failure.message}"
 
 

@@ -48,17 +48,12 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
 def headline(trial: Trial) -> str:
     """Return the workload, engine, time and state: "sort · native 0.1.0 · 7.8 s · succeeded"."""
     workload = "/".join(filter(None, (trial.workload.name, trial.workload.scale)))
-    remarks = [
-        word
-        for word, holds in (("warm-up", trial.warm_up), ("disturbed", trial.disturbed))
-        if holds
-    ]
     tail = "".join(
         f" · {text}"
         for text in (
             f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown"),
             None if trial.elapsed_s is None else format_duration(trial.elapsed_s),
-            ", ".join((trial.state.value, *remarks)),
+            ", ".join((trial.state.value, *trial.remarks)),
         )
         if text
     )

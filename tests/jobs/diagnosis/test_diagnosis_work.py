@@ -296,13 +296,13 @@ def test_sampled_cpu_time_of_python_workers_limits_what_a_function_costs(tmp_pat
     analysis = analyse(line.account, None, line)
     (stage,) = analysis.stages
 
-    def told(cpu_s: float) -> dict[str, Finding]:
+    def findings(cpu_s: float) -> dict[str, Finding]:
         return {each.rule: each for each in diagnose(line, analysis, {stage.key: cpu_s}).findings}
 
     # 38 s in Python workers, which used a CPU for 2 % of 40 s: they waited.
-    assert "python-rows" not in told(0.8)
-    assert "75% of the task time" in told(30)["python-rows"].says
-    assert told(100) == told(38)
+    assert "python-rows" not in findings(0.8)
+    assert "75% of the task time" in findings(30)["python-rows"].says
+    assert findings(100) == findings(38)
 
 
 @pytest.mark.parametrize("records", [0, 150_000])

@@ -17,7 +17,7 @@ from venturi.measure.engines.hadoop.conf import racks
 from venturi.measure.engines.hadoop.install import place_of
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
 from venturi.measure.engines.nodes import ClusterNode, ClusterNodes, nodes_of, on_one_host
-from venturi.measure.engines.process_job import memory_bytes_on
+from venturi.measure.engines.process_job import memory_bytes_on, small_hosts
 from venturi.measure.engines.registry import engine
 
 FILE = """
@@ -57,6 +57,15 @@ def test_memory_of_an_engine_on_hosts() -> None:
     assert memory_bytes_on([64 * gib, None]) == 2 * 4 * gib
     assert memory_bytes_on([64 * gib, 2 * gib + 4096, 2 * gib]) == 3 * gib
     assert memory_bytes_on([gib // 1024]) == 64 * 2**20
+
+
+def test_hosts_with_little_memory_are_named_before_a_run() -> None:
+    gib = 2**30
+    assert small_hosts({"w1": 2 * gib, "w2": None}) is None
+    warning = small_hosts({"w1": 3 * gib // 2, "w2": 3 * gib // 2, "w3": 4 * gib})
+    assert warning is not None
+    assert warning.startswith("w1, w2 have 1.5 GiB of memory, less than the 2.0 GiB")
+    assert "--memory" in warning
 
 
 def test_several_workers_on_a_host_have_numbers() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.measure.clusters import cluster_hosts, described
-from venturi.cli.measure.measuring import Open, measuring_session, this_host
+from venturi.cli.measure.measuring import Open, measuring_session, say, this_host
 from venturi.core import settings
 from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec
@@ -96,18 +96,20 @@ def execution_target(
 
 def _memory_bytes(nodes: ClusterNodes) -> int:
     """The memory that an engine gets on the workers of a cluster."""
-    from venturi.measure.engines.process_job import memory_bytes_on
+    from venturi.measure.engines.process_job import memory_bytes_on, small_hosts
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.hosts.concurrent_commands import on_all
 
     loaded = settings.load()
     agents = {node.name: Agent.find(loaded, node.host) for node in nodes.workers}
-    each: list[int | None] = []
-    for outcome in on_all(agents, "facts").values():
+    each: dict[str, int | None] = {}
+    for name, outcome in on_all(agents, "facts").items():
         if isinstance(outcome, VenturiError):
             raise outcome
-        each.append(memory_bytes(outcome.data))
-    return memory_bytes_on(each)
+        each[name] = memory_bytes(outcome.data)
+    if (warning := small_hosts(each)) is not None:
+        say(f"warning: {warning}")
+    return memory_bytes_on(list(each.values()))
 
 
 def session_on(

@@ -303,11 +303,9 @@ def _of_the_trial(trial: Trial, job: AnalyzedJob) -> str:
 
 def _facts(trial: Trial, by: Author | None) -> Table:
     workload, software = trial.workload, trial.software
-    told = (("warm-up", trial.warm_up), ("disturbed", trial.disturbed))
-    remarks = [word for word, holds in told if holds]
     rows: list[tuple[str, str | None]] = [
         ("trial", trial.id),
-        ("state", " ".join((trial.state.value, *(f"({each})" for each in remarks)))),
+        ("state", " ".join((trial.state.value, *(f"({each})" for each in trial.remarks)))),
     ]
     if trial.failure is not None:
         failure = trial.failure

@@ -120,7 +120,7 @@ def diagnose_trial(
 ) -> Diagnosis:
     """The findings about the job of `trial`, with the sampled CPU time of its Python workers.
 
-    `host` is what `host_use_by_stage` returns, if the caller has it already.
+    `host` is the answer of `host_use_by_stage`, if the caller has it already.
     """
     cpu_s: Mapping[Key, float] = {}
     if line.elapsed_s and total(line.tasks.times.causes.get(PYTHON, np.zeros(0))) > 0:

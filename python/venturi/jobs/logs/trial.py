@@ -18,6 +18,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_figure
 from venturi.core.wording import count_of, joined
 from venturi.jobs.failures.endings import is_wanted
+from venturi.jobs.failures.meanings import meaning_of
 from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.jobs.logs.spark_parts import started_application, with_event_first
 from venturi.record.account_kind import SPARK
@@ -47,6 +48,7 @@ from venturi.record.job_account import (
 )
 from venturi.record.limits import fitted
 from venturi.record.trial import (
+    EXECUTOR_LOST,
     Cluster,
     Engine,
     Failure,
@@ -380,11 +382,12 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
     ]
     if gone:
         first = gone[0]
+        why = meaning_of(first["reason"], account.application.engine)
         yield TrialWarning(
-            "VEN-ENGINE-EXECUTOR",
+            EXECUTOR_LOST,
             f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
             f"executor {first['executor_id']} on {first['host']}: "
-            f"{first['reason'] or 'no reason is given'}",
+            f"{first['reason'] or 'no reason is given'}" + (f": {why.text}" if why else ""),
         )
     ended_well = account.application.outcome == "succeeded"
     if has_tiers(account.configuration) and account.tiers is None and ended_well:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from venturi.core.errors import UsageError, VenturiError
+from venturi.core.units import format_bytes
+from venturi.measure.clusters.names import names_of
 from venturi.measure.engines import account as own
 from venturi.measure.engines import ignored_settings
 from venturi.measure.engines.kind import MOST_INSTANCES
@@ -51,6 +53,8 @@ GIB = 2**30
 # Heap of an engine without a chosen budget. A constant: following the currently free memory would
 # put every repetition into its own group.
 DEFAULT_MEMORY_BYTES = 4 * GIB
+SMALL_HOST_BYTES = 2 * GIB
+"""On hosts of 1.5 GiB, executors with the default heap were killed."""
 _STEP_BYTES = 64 * 2**20
 
 
@@ -74,6 +78,19 @@ def memory_bytes_on(hosts_bytes: Sequence[int | None]) -> int:
     )
     each_bytes = min(memory_bytes_of(None), max(half // _STEP_BYTES, 1) * _STEP_BYTES)
     return each_bytes * len(hosts_bytes)
+
+
+def small_hosts(hosts_bytes: Mapping[str, int | None]) -> str | None:
+    """Return a warning if hosts have too little memory for an executor and its daemons."""
+    small = {name: each for name, each in hosts_bytes.items() if each and each < SMALL_HOST_BYTES}
+    if not small:
+        return None
+    least = format_bytes(min(small.values()))
+    return (
+        f"{names_of(list(small))} {'has' if len(small) == 1 else 'have'} {least} of memory, less "
+        f"than the {format_bytes(SMALL_HOST_BYTES)} that an executor needs with its Python workers "
+        "and HDFS: it may be killed; use less with --memory, or larger hosts"
+    )
 
 
 @runtime_checkable
