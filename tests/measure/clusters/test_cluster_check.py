@@ -98,6 +98,17 @@ def test_less_memory() -> None:
     )
 
 
+def test_only_the_host_that_differs_from_the_usual_is_counted() -> None:
+    # Of the three workers each has another kernel: any of them may be the odd one.
+    other = with_facts("h2", kernel_release="6.8")
+    less = with_facts("h3", kernel_release="6.9", memory_total_bytes=24 * GIB)
+    found = checked(h2=other, h3=less)
+    assert found.verdict.startswith("4 hosts, 1 differs: h3 has 8.0 GiB less memory")
+    assert [len(each.odd) for _, each in found.differences] == [1, 3]
+    h3 = with_facts("h3", kernel_release="6.9")
+    assert checked(h2=other, h3=h3).verdict.startswith("4 hosts, 3 differ: kernel differs")
+
+
 def test_a_slower_link_that_the_file_tells() -> None:
     rates = {name: 12.5e6 if name == "h3" else 125e6 for name in NAMES}
     hosts = tuple(

@@ -86,7 +86,9 @@ class ClusterCheck:
         """The verdict in a sentence, with the first remedy."""
         failed = self._hosts(lambda each: each.failed)
         wrong = self._hosts(lambda each: each.severity == "problem") - failed
-        odd = self._hosts(lambda each: each.code == DIFFERS) - failed - wrong
+        unusual = {host for _, each in self.differences if each.usual for host in each.odd}
+        # Where no value is the usual one, any of the hosts may be the odd one.
+        odd = (unusual or self._hosts(lambda each: each.code == DIFFERS)) - failed - wrong
         told = [count_of(self.hosts, "host")]
         for hosts, one, several in (
             (failed, "did not answer", "did not answer"),
@@ -121,7 +123,10 @@ def judge(
     found = tuple(
         (" and ".join(roles), each)
         for roles, names in _hosts_by_role(spec, surveys).items()
-        for each in differences({n: traits_of(spec.host(n), surveys[n]) for n in names})
+        for each in sorted(
+            differences({n: traits_of(spec.host(n), surveys[n]) for n in names}),
+            key=lambda each: each.usual is None,
+        )
     )
     remarks = [
         *(_failed(name, error) for name, error in failures.items()),
