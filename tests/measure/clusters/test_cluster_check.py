@@ -99,7 +99,7 @@ def test_less_memory() -> None:
 
 
 def test_only_the_host_that_differs_from_the_usual_is_counted() -> None:
-    # Of the three workers each has another kernel: any of them may be the odd one.
+    # Each of the three workers has another kernel, so any of them may be the odd one.
     other = with_facts("h2", kernel_release="6.8")
     less = with_facts("h3", kernel_release="6.9", memory_total_bytes=24 * GIB)
     found = checked(h2=other, h3=less)

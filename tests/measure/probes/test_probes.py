@@ -9,10 +9,20 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.machines.cost.predict import disk_rates_from_trial
+from venturi.measure.probes.disk_cluster import ClusterDiskOptions
 from venturi.measure.probes.probes import DiskOptions, NetOptions, probe_disk, probe_host, probe_net
 from venturi.measure.trial.runner import Session
 from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State
+
+
+def test_the_longest_time_of_a_disk_probe() -> None:
+    # 10 kinds of random reads of 2 s each, and two others of 10 s at most, three times.
+    assert DiskOptions((), ("read", "write", "random_read")).longest_s == pytest.approx(120)
+    brief = DiskOptions((), ("random_read",), iterations=1, random_block_bytes=(4096,))
+    assert brief.longest_s == pytest.approx(4)
+    assert ClusterDiskOptions(alone=None).rounds(4) == 5
+    assert ClusterDiskOptions(alone=False).rounds(4) == 1
 
 
 def test_every_iteration_of_the_disk_is_kept(session: Session, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.cli.measure.clusters import cluster_hosts, described
-from venturi.cli.measure.measuring import measuring_alone
+from venturi.cli.measure.measuring import measuring_alone, say_longest
 from venturi.cli.open_repository import open_measuring
 from venturi.cli.progress import progress_bars
 from venturi.core import settings
@@ -67,6 +67,8 @@ def probe_disk(
     options = ClusterDiskOptions(each, alone, SLOW_FACTOR if factor is None else factor)
     with _session(spec, "probe disk", how, folders) as (session, places, lost):
         version = session.software.others["agent"]
+        if how.show_progress:
+            say_longest(each.longest_s * options.rounds(len(places)))
         job = ClusterDiskJob(
             places, options, engine_version=version, experiment=how.experiment, lost=lost
         )

@@ -13,6 +13,7 @@ import click
 from venturi.cli.open_repository import open_measuring, open_repository
 from venturi.cli.progress import progress_bars, step
 from venturi.core import settings
+from venturi.core.units import format_duration
 from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
 from venturi.record.store.trial_store import NullRepository, TrialStore
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Open = Callable[..., "Session"]
 """Opens a session: takes a keeper, and the keywords of `open_session`."""
+LONG_PROBE_S = 30.0
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 
@@ -282,6 +284,12 @@ def rehearsal_of(done: SortResult) -> Rehearsal:
 def say(text: str) -> None:
     """Talk, on stderr."""
     click.echo(text, err=True)
+
+
+def say_longest(longest_s: float) -> None:
+    """Say how long a probe takes at most, if that is long."""
+    if longest_s >= LONG_PROBE_S:
+        say(f"this takes at most about {format_duration(longest_s)}")
 
 
 def record_of(trial: Trial) -> dict[str, object]:

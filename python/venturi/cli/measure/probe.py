@@ -16,6 +16,7 @@ from venturi.cli.measure.measuring import (
     MeasuringOptions,
     measuring_session,
     record_of,
+    say_longest,
     this_host,
 )
 from venturi.cli.measure.watch import (
@@ -219,6 +220,8 @@ def disk(
         **chosen,
     )
     require_writable(this_host().files, options.dirs, there=True)
+    if show_progress and watching is None:
+        say_longest(options.longest_s)
     _probe_this_host(
         lambda session, named: probe_disk(session, options, named),
         experiment,

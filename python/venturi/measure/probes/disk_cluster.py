@@ -33,9 +33,9 @@ USUAL_BYTES, FREE_OF = 1 << 30, 4
 """Bytes written into each folder by default, and the divisor of the free space that limits them."""
 _WHOLE_BYTES = 4 << 20
 _Rates = dict[tuple[str, str, str | None, str, str], list[float]]
+"""Host, alone or concurrent, folder (None: all), mode, role -> the rates of all iterations."""
 _IN_REQUESTS = "random_read"
 """The mode with rates in requests per second, over all sizes and depths of requests together."""
-"""Host, alone or concurrent, folder (None: all), mode, role -> median rate."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class ClusterDiskOptions:
     each: DiskOptions = field(default_factory=lambda: DiskOptions((), ("read", "write")))
     alone: bool | None = None
     slow_factor: float = SLOW_FACTOR
+
+    def rounds(self, hosts: int) -> int:
+        """How often each mode is measured on so many hosts: on all, and on each alone."""
+        alone = hosts <= ALONE_MOST if self.alone is None else self.alone
+        return 1 + (hosts if hosts > 1 and alone else 0)
 
 
 class ClusterDiskJob:
@@ -78,8 +83,7 @@ class ClusterDiskJob:
         self._rates: _Rates = {}
         self._methods: set[str] = set()
         self._unsteady: list[TrialWarning] = []
-        few = len(places) <= ALONE_MOST
-        self._alone = len(places) > 1 and (few if options.alone is None else options.alone)
+        self._alone = options.rounds(len(places)) > 1
 
     @property
     def chosen(self) -> TrialChoices:

@@ -48,6 +48,12 @@ def _version(name: str, *parts: object) -> str:
     return hashlib.sha256(json.dumps([name, *parts]).encode()).hexdigest()[:12]
 
 
+# The agent's defaults (crates/agent/src/cmd/disk.rs).
+_RANDOM_SIZES = (4096, 16384, 65536, 262144, 1048576)
+_RANDOM_DEPTHS = (1, 32)
+_RANDOM_S, _LONGEST_S = 2.0, 10.0
+
+
 @dataclass(frozen=True)
 class DiskOptions:
     """Options of DiskBench. None: the agent's default. Sizes are per directory."""
@@ -64,6 +70,16 @@ class DiskOptions:
     max_seconds: float | None = None
     random_seconds: float | None = None
     slow_factor: float | None = None
+
+    @property
+    def longest_s(self) -> float:
+        """The time of all measurements at most, with the agent's defaults; of fast disks less."""
+        depths = len(self.random_queue_depth or _RANDOM_DEPTHS)
+        kinds = len(self.random_block_bytes or _RANDOM_SIZES) * depths
+        random_s = _RANDOM_S if self.random_seconds is None else self.random_seconds
+        other_s = _LONGEST_S if self.max_seconds is None else self.max_seconds
+        each_s = (kinds * random_s if mode == "random_read" else other_s for mode in self.modes)
+        return self.iterations * sum(each_s)
 
     def arguments(self) -> list[object]:
         """The agent's command line."""
