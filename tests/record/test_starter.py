@@ -40,12 +40,12 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
 def test_the_starter_is_imported_once(repository: TrialRepository) -> None:
     assert not starter_present(repository)
     first = import_starter(repository)
-    assert (first.added, first.already_present, first.refused_count) == (170, 0, 0)
+    assert (first.added, first.already_present, first.refused_count) == (187, 0, 0)
     assert (first.repeated, first.failed, first.alike) == (0, 0, 0)
     assert starter_present(repository)
     again = import_starter(repository)
-    assert (again.added, again.already_present) == (0, 170)
-    assert count(repository, Query()) == 170
+    assert (again.added, again.already_present) == (0, 187)
+    assert count(repository, Query()) == 187
 
 
 def test_a_part_of_the_starter_is_not_the_starter(repository: TrialRepository) -> None:
@@ -115,10 +115,41 @@ def test_figures_stand_as_they_were_printed(trials: list[Trial]) -> None:
     assert indy.values("network_bytes_per_s") == [879e6]
 
 
+def test_the_other_tables_stand_as_they_were_printed(trials: list[Trial]) -> None:
+    baidu = only(trials, "Yu 2016, Baidu NuoMi SQL stages", "nuomi-sql")
+    assert baidu.elapsed_s is None
+    assert len(baidu.values("stage_tasks")) == 20
+    assert baidu.values("stage_input_bytes", stage="12") == [56.9e9]
+    assert baidu.values("stage_shuffle_read_bytes", stage="13") == [36e9]
+    iostat = only(trials, "Yu 2016, iostat during a shuffle", "nuomi-sql")
+    assert iostat.values("iostat_reads", device="sdc") == [398]
+    assert iostat.values("iostat_request_bytes", device="sdd") == [pytest.approx(237.07 * 512)]
+    assert len(iostat.values("iostat_busy")) == 9
+    disks = [t for t in trials if t.workload.name == "disk-specification"]
+    assert len(disks) == 10
+    p3700 = only(
+        trials, "Yu 2016, specification of the SSD P3700", "disk-specification", capacity_GB=2000
+    )
+    assert p3700.values("random_read_70_write_30", block_bytes="4096") == [265_000]
+    hdd = only(trials, "Yu 2016, specification of the HDD", "disk-specification")
+    assert (hdd.values("seek"), hdd.values("rotational_latency")) == ([0.0085], [0.00416])
+    profile = only(trials, "Yu 2016, Kryo profile, CPU samples", "kryo-profile")
+    method = "com.esotericsoftware.kryo.util.IdentityObjectIntMap.get()"
+    assert profile.values("method_self_share", method=method) == [23.3]
+    assert profile.values("method_self_s", method=method) == [5326.482]
+    said = only(trials, "Poggi and Carrera 2015, speedups in the text", "claims")
+    assert len(said.values("speedup_percent")) == 14
+    assert said.values("speedup_percent", of="InfiniBand against Ethernet, mean") == [60]
+    tail = only(trials, "Conley, Vahdat and Porter 2015, section 5.3, tail of EBS", "ebs-read")
+    assert (tail.elapsed_s, tail.values("node_read_s", nodes="95 %")) == (4000, [1400])
+    phases = "Conley, Vahdat and Porter 2015, section 5.1, phases and probes"
+    assert only(trials, phases, "sort").values("phase_s", part="map and shuffle") == [500]
+
+
 def test_the_starter_answers_a_newcomer_s_questions(repository: TrialRepository) -> None:
     import_starter(repository)
     (source,) = facets(repository, Query(), ["source"])
-    assert sum(each.n for each in source.values) == 170
+    assert sum(each.n for each in source.values) == 187
     table2 = Query((parse_condition("source=Poggi and Carrera 2015, Table 2"),))
     groups = group_by(repository, table2, ["net", "disk"])
     assert {group.values: group.elapsed_s for group in groups}["ETH", "SSD"] == (348,)

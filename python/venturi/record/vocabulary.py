@@ -215,6 +215,7 @@ CODES = (
         "the mean of {n} executions",
         "the publication",
     ),
+    CodeMeaning(("published_statistic",), "advertised", "a data sheet's figure", "the publication"),
     CodeMeaning(
         ("published_statistic",),
         "not stated",

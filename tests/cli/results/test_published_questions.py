@@ -66,6 +66,16 @@ def test_curves_are_named_by_their_platform(ask: Ask) -> None:
     assert not any("container_memory" in name for name in names)
 
 
+def test_stages_of_a_publication_are_shown(ask: Ask, venturi: Venturi) -> None:
+    where = ("--where", "workload=nweight", "--where", "shuffle_disk=11 HDD")
+    (trial,) = ask("ls", *where)
+    shown = venturi("show", trial["id"], "--stages")[1]
+    assert "elapsed" in shown
+    assert "17 foreach" in shown
+    assert "23 min 00 s" in shown
+    assert "page faults" not in shown
+
+
 def test_keys_of_an_imported_platform_follow_from_it(venturi: Venturi, tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     rows = [

@@ -441,7 +441,12 @@ def _narrowest(trial: Trial) -> Table:
 
 
 def _stages(trial: Trial) -> Table:
-    titles = [title for _, title in _STAGE_COLUMNS]
+    """The figures of each stage: those of our own engines, or those that an import has."""
+    metrics = [s.metric for s in trial.samples if s.metric.startswith("stage_")]
+    columns: tuple[tuple[str, str], ...] = _STAGE_COLUMNS
+    if not {metric for metric, _ in columns} & set(metrics):
+        columns = tuple((each, _stage_title(each)) for each in dict.fromkeys(metrics))
+    titles = [title for _, title in columns]
     made = table(
         "phase",
         "stage",
@@ -457,9 +462,15 @@ def _stages(trial: Trial) -> Table:
             row = rows.setdefault((sample.phase or "—", stage, device), {})
             row[sample.metric] = sample
     for place, row in rows.items():
-        cells = (row.get(metric) for metric, _ in _STAGE_COLUMNS)
+        cells = (row.get(metric) for metric, _ in columns)
         made.add(*place, *("—" if sample is None else _value(sample) for sample in cells))
     return made
+
+
+def _stage_title(metric: str) -> str:
+    """`elapsed` for `stage_elapsed_s`, `shuffle read` for `stage_shuffle_read_bytes`."""
+    plain = metric.removeprefix("stage_").removesuffix("_s").removesuffix("_bytes")
+    return plain.replace("_", " ")
 
 
 def _samples(trial: Trial) -> Table:

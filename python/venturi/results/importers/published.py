@@ -1,13 +1,15 @@
 """Figures printed in publications, one trial a row: Venturi's own format, and its shipped tables.
 
 A tidy CSV. A row is one printed figure, so one trial, also where it stands for several executions:
-`statistic` says which figure it is (`single`, `best`, `mean of 5`, `not stated`, or `sum of stages`
-where only the parts are printed). It is in the configuration, and in a warning of each trial.
+`statistic` says which figure it is (`single`, `best`, `mean of 5`, `not stated`, `advertised` by a
+data sheet, or `sum of stages` where only the parts are printed). It is in the configuration, and in
+a warning of each trial.
 `source` (authors and year) and `place` (table, figure or section) together are the provenance.
 
 Columns that begin with `configuration.` are settings, `host.` are facts of each machine,
-`software.` are versions, and `sample.METRIC.UNIT` or `sample.METRIC.UNIT.STAGE` are other figures.
-An empty field is a value that the publication does not state.
+`software.` are versions, and `sample.METRIC.UNIT`, `sample.METRIC.UNIT.STAGE` or
+`sample.METRIC.UNIT.LABEL=VALUE` are other figures. An empty field is a value that the publication
+does not state; without a time, a row needs another figure.
 """
 
 from __future__ import annotations
@@ -74,11 +76,12 @@ _COLUMNS = (
     "note",
 )
 _GROUPS = ("configuration.", "host.", "software.", "sample.")
-_STATISTIC = re.compile(r"single|best|not stated|sum of stages|mean of ([1-9][0-9]?)")
+_STATISTIC = re.compile(r"single|best|not stated|advertised|sum of stages|mean of ([1-9][0-9]?)")
 _STANDS_FOR = {
     "single": "the figure of one execution",
     "best": "the best of several executions; their spread is not printed",
     "not stated": "the number of executions is not stated",
+    "advertised": "a figure of a data sheet, not measured",
     "sum of stages": "the sum of the durations of its stages; the total time is not printed",
 }
 
@@ -92,11 +95,17 @@ def _check_columns(row: TableRow, source: ImportSource) -> None:
     for name in row.fields:
         if name in _COLUMNS:
             continue
-        parts = name.split(".")
+        parts = _parts(name)
         sound = name.startswith(_GROUPS) and all(parts) and len(parts) <= 4
         if not sound or (parts[0] == "sample") != (len(parts) > 2):
             message = f"wrong header: unknown: {name[:80]!r}"
             raise source.malformed(message, line=1, field=name[:80])
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a column's name; a label may have dots."""
+    labeled = name.startswith("sample.") and "=" in name
+    return name.split(".", 3) if labeled else name.split(".")
 
 
 def _trial(row: TableRow, source: ImportSource) -> Trial:
@@ -104,6 +113,7 @@ def _trial(row: TableRow, source: ImportSource) -> Trial:
     publication, place = text(row, "source"), text(row, "place")
     identity = (f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "note")
     provenance = source.provenance(f"{publication}, {place}")
+    samples, timed = _samples(row), bool(row.fields["elapsed_s"])
     return Trial(
         id=imported_id("published", *identity),
         workload=Workload(
@@ -130,8 +140,8 @@ def _trial(row: TableRow, source: ImportSource) -> Trial:
         provenance=provenance,
         started_at=None,
         state=State.SUCCEEDED,
-        elapsed_s=number(row, "elapsed_s", above=0),
-        samples=_samples(row),
+        elapsed_s=number(row, "elapsed_s", above=0) if timed or not samples else None,
+        samples=samples,
         warnings=_warnings(row),
     )
 
@@ -166,8 +176,9 @@ def _samples(row: TableRow) -> tuple[Sample, ...]:
         found.append(Sample("cost_usd", number(row, "cost_usd", above=0), "USD"))
     for name in row.fields:
         if name.startswith("sample.") and row.fields[name]:
-            _, metric, unit, *stage = name.split(".")
-            labels: Mapping[str, Scalar] = {"stage": stage[0]} if stage else {}
+            _, metric, unit, *of = _parts(name)
+            key, equals, value = of[0].partition("=") if of else ("", "", "")
+            labels: Mapping[str, Scalar] = {key: value} if equals else {"stage": key} if key else {}
             found.append(Sample(metric, number(row, name), unit, labels=labels))
     return tuple(found)
 
