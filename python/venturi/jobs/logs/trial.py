@@ -382,12 +382,12 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
     ]
     if gone:
         first = gone[0]
-        why = meaning_of(first["reason"], account.application.engine)
+        meaning = meaning_of(first["reason"], account.application.engine)
         yield TrialWarning(
             EXECUTOR_LOST,
             f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
             f"executor {first['executor_id']} on {first['host']}: "
-            f"{first['reason'] or 'no reason is given'}" + (f": {why.text}" if why else ""),
+            f"{first['reason'] or 'no reason is given'}" + (f": {meaning.text}" if meaning else ""),
         )
     ended_well = account.application.outcome == "succeeded"
     if has_tiers(account.configuration) and account.tiers is None and ended_well:
