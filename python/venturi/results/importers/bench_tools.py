@@ -58,7 +58,7 @@ FORMAT = Format(
     "bench-tools",
     "asv, ClickBench, conbench and pytest-benchmark: result files",
     pattern=(
-        r"(?s)\s*(?:\{\s*\"(?:machine_info\"\s*:\s*\{"
+        r"(?s)\s*+(?:\{\s*\"(?:machine_info\"\s*:\s*\{"
         r"|commit_hash\"\s*:\s*\"[0-9a-f]*\"\s*,\s*\"(?:env_name|date)\"\s*:"
         r"|system\"\s*:\s*\"[^\"]*\"\s*,.{0,4000}?\"result\"\s*:\s*\[\s*\[)"
         r"|(?:\{\s*\"data\"\s*:\s*)?\[?\s*\{.{0,20000}?\"batch_id\"\s*:.{0,20000}?\"stats\"\s*:\s*\{"
