@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -38,9 +39,15 @@ pytest_plugins = ("processes", "scheduling")
 
 
 def pytest_configure() -> None:
+    gc.disable()  # until all tests are collected: two fifths of the time that it takes
     # Speed is never asserted.
     hypothesis.settings.register_profile("venturi", deadline=None)
     hypothesis.settings.load_profile("venturi")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
