@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from event_log import put
+from fork_server import Forked, ForkServer
 from job_samples import planned
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
@@ -198,18 +197,16 @@ with TrialRepository.open(settings) as repository:
 
 @pytest.mark.parametrize("step", ["attach", "supersede", "forget_answers", "remove_tables"])
 def test_a_killed_run_leaves_whole_jobs_and_the_next_one_completes(
-    repository: TrialRepository, repository_settings: Settings, step: str
+    repository: TrialRepository,
+    repository_settings: Settings,
+    fork_server: ForkServer,
+    step: str,
 ) -> None:
     imported(repository, *NAMES)
     before = fleet(repository)
-    settings = (repository_settings.home, repository_settings.database_url or "")
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, *settings, step, "2"],
-        check=False,
-        timeout=100,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == -signal.SIGKILL
+    settings = (str(repository_settings.home), repository_settings.database_url or "")
+    with Forked(fork_server, [*settings, step, "2"], None, dict(os.environ), KILLED) as process:
+        assert process.wait(100) == -signal.SIGKILL
     dropped = []
     for trial in whole_trials(repository):
         if tables_dropped(trial) is None:
