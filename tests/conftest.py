@@ -127,15 +127,19 @@ def kind_of_database(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def repository_settings(
     kind_of_database: str, settings: Settings, request: pytest.FixtureRequest
-) -> Settings:
+) -> Iterator[Settings]:
     """`settings` with an empty repository, once on SQLite and once on PostgreSQL.
 
     Its tables are a copy: they are created once for all tests.
     """
     if kind_of_database == "sqlite":
         shutil.copytree(request.getfixturevalue("home_without_trials"), settings.home)
-        return settings
-    return replace(settings, database_url=request.getfixturevalue("postgresql").new_repository())
+        yield settings
+        return
+    server = request.getfixturevalue("postgresql")
+    url = server.borrowed_repository()
+    yield replace(settings, database_url=url)
+    server.take_back(url)
 
 
 @pytest.fixture
