@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ OPERATIONS = [
 ]
 
 
+@cache
 def document() -> dict[str, object]:
     return create_app(Services(None)).openapi()  # type: ignore[arg-type]
 
