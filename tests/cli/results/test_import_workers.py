@@ -96,18 +96,54 @@ def test_each_log_has_its_line_in_the_order_of_the_names(folder: Path, tmp_path:
 
 
 @SEVERAL_CORES
-def test_a_killed_process_is_an_error_and_the_next_import_goes_on(
-    folder: Path, tmp_path: Path
-) -> None:
-    process = started("import", folder, home=tmp_path)
+def test_the_log_of_a_killed_process_is_read_again(folder: Path, tmp_path: Path) -> None:
+    process = started("import", folder, "--json", home=tmp_path)
     within_20s(lambda: len(workers_of(process.pid)) > 1)
     (victim, *_) = workers_of(process.pid)
     os.kill(victim, signal.SIGKILL)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "VEN-IMPORT-WORKER" in stderr
-    assert venturi("import", folder, home=tmp_path).returncode == 1
+    stdout, stderr = process.communicate(timeout=100)
+    assert process.returncode == 1  # for the damaged log
+    assert "VEN-IMPORT-WORKER" not in stderr
+    files = [each["file"] for each in json.loads(stdout)["data"]]
+    assert len(files) == len(set(files)) == LOGS + 2
     assert len(json.loads(venturi("ls", "--json", home=tmp_path).stdout)["data"]) == LOGS
+
+
+@SEVERAL_CORES
+def test_a_log_that_kills_its_process_is_rejected_and_the_others_go_on(
+    folder: Path, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for file in sorted(folder.glob("app-2026*")):
+        (logs / file.name).write_bytes(file.read_bytes())
+    deadly = logs / "app-20261101000000-0005"
+    text = deadly.read_text()
+    # Nobody finishes reading this one in time.
+    task = next(line for line in text.splitlines() if "SparkListenerTaskEnd" in line)
+    deadly.write_text(text + f"{task}\n" * 300_000)
+    process = started("import", logs, home=tmp_path / "home")
+    killed: set[int] = set()
+    deadline = time.monotonic() + 100
+    while len(killed) < 2 and time.monotonic() < deadline and process.poll() is None:
+        for worker in workers_of(process.pid):
+            if worker not in killed and opens(worker, deadly):
+                os.kill(worker, signal.SIGKILL)
+                killed.add(worker)
+        time.sleep(0.01)
+    stdout, stderr = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert f"{deadly}: rejected: [VEN-IMPORT-WORKER]" in stderr
+    assert "Traceback" not in stdout + stderr
+    found = json.loads(venturi("ls", "--json", "--limit", "0", home=tmp_path / "home").stdout)
+    assert len(found["data"]) == LOGS - 1
+
+
+def opens(pid: int, file: Path) -> bool:
+    """Whether `pid` has `file` open."""
+    with suppress(OSError):
+        return str(file) in {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
+    return False
 
 
 @SEVERAL_CORES

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
 from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,11 +18,15 @@ from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import Format, Log
 
 if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
     from venturi.record.store.repository import TrialRepository
 
 _LOGS_PER_WORKER = 10
 """A worker takes as long to start as it takes to import about this many small logs."""
 _WORKERS_MOST = 8  # the database has one writer at a time
+_FRUITLESS_MOST = 3
+"""After so many rounds in which each process was killed, the import gives up."""
 
 
 def workers_for(logs: int) -> int:
@@ -38,31 +44,76 @@ def import_logs(
 ) -> Iterator[list[FileOutcome]]:
     """Import each of `logs`, which lie in one folder; yield the outcomes of each, in their order.
 
-    The trials get `labels`. If a process is killed, VEN-IMPORT-WORKER is raised; what it has
-    stored remains.
+    The trials get `labels`. If a process is killed, each log that it may have had is imported by a
+    process of its own. If that is killed too, the log has the error VEN-IMPORT-WORKER.
     """
+    begin = partial(_pool, format_, labels, first_screen)
+    found: dict[int, list[FileOutcome]] = {}
+    waiting, yielded, fruitless = list(range(len(logs))), 0, 0
+    while waiting:
+        fruitless += 1
+        left = []
+        with begin(workers) as pool:
+            for place, outcomes in _imported(pool, logs, waiting):
+                if outcomes is None:
+                    left.append(place)
+                    continue
+                found[place], fruitless = outcomes, 0
+                while yielded in found:
+                    yield found.pop(yielded)
+                    yielded += 1
+        # A log may be what kills its process: those that were begun are tried on their own.
+        begun, waiting = left[:workers], left[workers:]
+        for place in begun:
+            with begin(1) as pool:
+                ((_, outcomes),) = _imported(pool, logs, [place])
+            found[place] = outcomes or [_killed_twice(logs[place])]
+            fruitless = fruitless if outcomes is None else 0
+        if fruitless >= _FRUITLESS_MOST and waiting:
+            raise _killed("processes that read the logs are killed again and again")
+    yield from (found[place] for place in range(yielded, len(logs)))
+
+
+def _imported(
+    pool: ProcessPoolExecutor, logs: Sequence[Log], places: Sequence[int]
+) -> Iterator[tuple[int, list[FileOutcome] | None]]:
+    """Yield the outcomes of each log; None for those that a pool with a killed process left."""
+    from concurrent.futures import BrokenExecutor
+
+    futures = []
+    with _without_interrupts(), suppress(BrokenExecutor):
+        for place in places:
+            futures.append(pool.submit(_import_log, logs[place]))
+    for place, future in zip_longest(places, futures):
+        try:
+            yield place, None if future is None else future.result()
+        except BrokenExecutor:
+            yield place, None
+
+
+def _killed_twice(log: Log) -> FileOutcome:
+    message = "its process was killed while it read this log, and a fresh one was killed again"
+    return FileOutcome(log.path, None, error=_killed(message))
+
+
+def _killed(message: str) -> VenturiError:
+    hint = "free memory and import again: what is imported stays"
+    return VenturiError("VEN-IMPORT-WORKER", message, hint=hint)
+
+
+@contextmanager
+def _pool(
+    format_: Format, labels: Mapping[str, str], first_screen: bool, workers: int
+) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that import logs; end them without waiting for logs that aren't begun."""
     from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(
-        workers,
-        # A fork would take over locks of threads that don't exist in the new process.
-        get_context("spawn"),
-        _begin,
-        (format_, dict(labels), first_screen),
-    )
+    # A fork would take over locks of threads that don't exist in the new process.
+    context, options = get_context("spawn"), (format_, dict(labels), first_screen)
+    pool = ProcessPoolExecutor(workers, context, _begin, options)
     try:
-        with _without_interrupts():
-            outcomes = pool.map(_import_log, logs)
-        yield from outcomes
-    except BrokenProcessPool as error:
-        raise VenturiError(
-            "VEN-IMPORT-WORKER",
-            f"one of {workers} processes that read the logs was killed",
-            hint="import again: it goes on where it stopped. If memory was short, import a part of "
-            "the files",
-        ) from error
+        yield pool
     finally:
         pool.shutdown(cancel_futures=True)
 
