@@ -94,3 +94,28 @@ def test_only_shuffle_connections_are_fetches(message: str, meaning: str) -> Non
     found = meaning_of(message)
     assert found is not None
     assert found.id == meaning
+
+
+EMR = "com.amazon.ws.emr.hadoop.fs.shaded.com.amazonaws.services.s3.model.AmazonS3Exception"
+
+
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        (f"{EMR}: Slow Down (Service: Amazon S3; Status Code: 503)", "fs.s3.maxRetries"),
+        (f"Please reduce your request rate.\nCaused by: {EMR}: x", "fs.s3.maxRetries"),
+        ("429 Too Many Requests\nPUT https://storage.googleapis.com/b/o", "fs.gs.http.max.retry"),
+        ("IOException: Error accessing gs://b/part-0: 503 Service Unavailable", "fs.gs."),
+        ("TooManyRequests: abfss://c@a.dfs.core.windows.net/out", "fs.azure.io.retry.max.retries"),
+        ("Operation failed: 503, PUT, https://a.dfs.core.windows.net/c/out", "fs.azure."),
+        ("wasbs://c@a.blob.core.windows.net/x: ServerBusy", "fs.azure."),
+        ("AWSServiceThrottledException: getFileStatus on s3a://b/x: Slow Down", "fs.s3a.retry"),
+        (f"{EMR}: Unable to execute HTTP request: connect timed out", "emrfs-site"),
+        ("oss://b/x: Status Code: 503; SlowDown", "store's connector"),
+    ],
+)
+def test_remedy_of_a_store_fits_the_store_in_the_message(message: str, setting: str) -> None:
+    found = meaning_of(message)
+    assert found is not None
+    assert setting in found.remedy
+    assert ("fs.s3a" in found.remedy) is ("fs.s3a" in setting)
