@@ -186,3 +186,10 @@ def test_error_of_spark_4_in_json_is_its_class_and_message() -> None:
     )
     assert condensed('{"errorClass": 3}') == '{"errorClass": 3}'
     assert condensed('{"errorClass"') == '{"errorClass"'
+
+
+def test_unknown_values_of_a_spark_error_are_not_shown_as_none() -> None:
+    error = {"errorClass": "TASK_WRITE_FAILED", "messageParameters": {"path": None, "why": "full"}}
+    assert condensed(json.dumps(error)) == "[TASK_WRITE_FAILED] why: full"
+    error["messageTemplate"] = "Writing to <path> failed: <why>"
+    assert condensed(json.dumps(error)) == "[TASK_WRITE_FAILED] Writing to unknown failed: full"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -208,6 +209,14 @@ def test_artifacts_are_kept_with_their_digest(
     error = error_of(lambda: repository.attach(trial, "log", "c", tmp_path / "missing"))
     assert error.code == "VEN-RECORD-ARTIFACT"
     assert "missing" in error.message
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))  # an error without a file's name
+    try:
+        error = error_of(lambda: repository.attach(trial, "log", "c", b"x" * 2_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "None" not in error.message
+    assert str(repository.artifacts_dir / trial.id) in error.message
     for path in ("../source", str(source), f"{trial.id}/none"):
         lost = replace(first, path=path)
         error = error_of(lambda lost=lost: repository.artifact_path(lost))

@@ -81,9 +81,10 @@ def _of_json(text: str) -> str:
     template = error.get("messageTemplate")
     if isinstance(template, str):
         for key, value in parameters.items():
-            template = template.replace(f"<{key}>", str(value))
+            template = template.replace(f"<{key}>", "unknown" if value is None else str(value))
         return f"[{name}] {template}"
-    return f"[{name}] " + ", ".join(f"{key}: {value}" for key, value in parameters.items())
+    known = (f"{key}: {value}" for key, value in parameters.items() if value is not None)
+    return f"[{name}] " + ", ".join(known)
 
 
 def _completed(text: str, trace: object) -> str:

@@ -67,7 +67,8 @@ class GivenInputs:
         try:
             found = [each for path in paths for each in _given(files, path)]
         except OSError as error:
-            raise unreadable(error.filename, error, "VEN-MEASURE-INPUT") from error
+            place = error.filename or ", ".join(map(str, paths))
+            raise unreadable(place, error, "VEN-MEASURE-INPUT") from error
         if not found:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",

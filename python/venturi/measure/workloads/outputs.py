@@ -67,7 +67,8 @@ def _verdict(problem: Callable[[], str | None]) -> CheckResult:
     try:
         return CheckResult(problem())
     except OSError as error:
-        return CheckResult(f"the output cannot be read: {error.filename}: {error.strerror}")
+        file = f"{error.filename}: " if error.filename else ""
+        return CheckResult(f"the output cannot be read: {file}{error.strerror or error}")
 
 
 def _sorted(

@@ -398,7 +398,9 @@ class TrialRepository(Closing):
             with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
                 artifact = self.keep(trial, kind, name, file, names_durable=names_durable)
         except OSError as error:
-            message = f"cannot be kept: {error.strerror} ({error.filename})"
+            # A full disk names no file.
+            place = error.filename or self.artifacts_dir / trial.id
+            message = f"cannot be kept: {error.strerror or error} ({place})"
             raise _artifact_error(message, trial, name) from error
         return replace(trial, artifacts=(*trial.artifacts, artifact))
 
