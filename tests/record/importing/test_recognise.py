@@ -164,7 +164,6 @@ def test_what_begins_like_nothing(content: bytes, tmp_path: Path) -> None:
         (f"{'-' * 60}\nClient connecting to 10.0.0.2, TCP port 5001\n", "iperf3 -c"),
         ("r: (g=0): rw=read, bs=(R) 4096KiB-4096KiB, ioengine=psync\n", "fio --output-format=json"),
         ("20260101000000,10.0.0.1,40000,10.0.0.2,5001,3,0.0-10.0,1175,940\n", "iperf3 -c"),
-        ("fio: set iodepth\n3;fio-3.33;seq;0;0;1048576;102400\n", "fio --output-format=json"),
     ],
 )
 def test_reports_that_are_not_read_name_the_option_that_is(

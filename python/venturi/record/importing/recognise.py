@@ -57,8 +57,8 @@ _OTHER_FILES = (
         "use JSON: iperf3 -c HOST -J > FILE",
     ),
     (
-        rb"(?:[^\n]*\n){0,9}?(?:\S+: \(g(?:roupid)?=\d+\): rw=\w+, bs=|[2-5];fio-\d[^;\n]*;)",
-        "is the text of fio (normal or terse), which isn't read",
+        rb"(?:[^\n]*\n){0,9}?\S+: \(g(?:roupid)?=\d+\): rw=\w+, bs=",
+        "is the normal text of fio, which isn't read",
         "use JSON: fio --output-format=json --output=FILE JOB",
     ),
 )

@@ -1,4 +1,5 @@
-"""fio: the JSON of `--output-format=json` or `json+`; each job is a trial of a disk probe.
+"""fio: the JSON of `--output-format=json` or `json+`, and terse output; each job is a trial of a
+disk probe.
 
 Lines around the JSON (warnings, progress) are ignored, and a file may hold several runs. Decisions:
 
@@ -23,6 +24,10 @@ Lines around the JSON (warnings, progress) are ignored, and a file may hold seve
 - `timestamp` is the time of the output, after all jobs: a warning says so. fio 3.36 and later have
   `job_start`.
 - A job with an error is a failed trial. A job that moved nothing is rejected.
+- Terse output (`--minimal`) has version 3 by default. It lacks the options: the access pattern is
+  in the job's name at best, and block size, depth and direct I/O are unknown, with a warning. It
+  doesn't say which of several lines ran concurrently: lines with one group id count as concurrent.
+  Other versions are rejected.
 - In client/server mode each client's jobs are trials of its host; "All clients" is their sum, and
   is left out.
 """
@@ -68,8 +73,8 @@ from venturi.results.importers.probe_trials import (
 
 FORMAT = Format(
     "fio",
-    "fio: JSON (--output-format=json); disk probes",
-    pattern=r'(?s).{0,32768}?\{\s*"fio version"\s*:',
+    "fio: JSON (--output-format=json), terse version 3 (--minimal); disk probes",
+    pattern=r'(?s)(?:.{0,32768}?\{\s*"fio version"\s*:|(?:.{0,32768}?\n)?[2-5];fio-\d[^;\n]*;)',
 )
 
 _LIMITS = JsonLimits(file_bytes=256 << 20, records=10_000)
@@ -87,6 +92,9 @@ _MIXED = "mixed"
 _STATUS_LATE_S = 2.0  # fio rounds both times to seconds
 _INTERIM = "an interim report of --status-interval; the last one of the run counts"
 _ROUNDED_MS = 5
+_TERSE = re.compile(r"([2-5]);fio-(\d[^;]*);")
+_TERSE_FIELDS = 87  # before the figures of the CPU
+_TERSE_SECTIONS = (("read", 5), ("write", 46))
 _BLOCK_TOLERANCE = 0.02  # the last request of a file may be shorter
 _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
 
@@ -101,6 +109,7 @@ class _Run:
     options: Mapping[str, str]
     devices: str
     source: ImportSource
+    terse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +146,9 @@ class _Job:
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of the jobs in `file`, with the jobs that were rejected."""
+    if terse := list(_terse_lines(file)):
+        yield from _terse(terse, source)
+        return
     last: tuple[_Run, list[Any]] | None = None
     problem = ""
     for document in documents(file, source, _LIMITS):
@@ -158,6 +170,69 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     else:
         why = 'no JSON of fio: an object with "fio version" and "jobs"'
         raise source.malformed(f"no whole job of fio: {problem}" if problem else why)
+
+
+def _terse_lines(file: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    """Yield the numbers and fields of the terse lines in `file`; none if it has JSON."""
+    found = []
+    for number, raw in enumerate(file, 1):
+        text = raw.decode("utf-8", "replace").strip()
+        if '"fio version"' in text:
+            found = []
+            break
+        if _TERSE.match(text):
+            found.append((number, text.split(";")))
+    file.seek(0)
+    yield from found[:_JOBS_MOST]
+
+
+def _terse(lines: Sequence[tuple[int, list[str]]], source: ImportSource) -> Iterator[ImportedItem]:
+    runs: list[tuple[_Run, list[dict[str, Any]]]] = []
+    for line, fields in lines:
+        if fields[0] != "3":
+            why = "terse output of another version than 3: use --output-format=json"
+            yield Refusal(line, "terse version", fields[0], why)
+        elif len(fields) < _TERSE_FIELDS or (job := _terse_job(fields)) is None:
+            yield Refusal(line, "", ";".join(fields)[:100], "not a whole line of terse output")
+        else:
+            version = fields[1].removeprefix("fio-")[:100]
+            last = runs[-1] if runs else None
+            if last is None or last[1][-1]["groupid"] > job["groupid"]:
+                runs.append((_Run(line, version, None, {}, "", source, terse=True), [job]))
+            else:
+                last[1].append(job)
+    for run in runs:
+        yield from _trials(*run)
+
+
+def _terse_job(fields: Sequence[str]) -> dict[str, Any] | None:
+    """Return a line of terse output as fio's JSON has it; None if it isn't one.
+
+    Source: fio's HOWTO, "Terse output". Bytes are KiB, run times ms, latencies µs.
+    """
+    try:
+        job: dict[str, Any] = {
+            "jobname": fields[2],
+            "groupid": int(fields[3]),
+            "error": int(fields[4]),
+        }
+        for direction, at in _TERSE_SECTIONS:
+            kib, bandwidth, iops, runtime_ms = map(float, fields[at : at + 4])
+            pairs = (each.split("%=") for each in fields[at + 12 : at + 32])
+            job[direction] = {
+                "io_bytes": kib,
+                "bw": bandwidth,
+                "iops": iops,
+                "runtime": runtime_ms,
+                "clat": {
+                    "max": float(fields[at + 9]),
+                    "mean": float(fields[at + 10]),
+                    "percentile": {name: float(value) for name, value in pairs},
+                },
+            }
+    except ValueError:
+        return None
+    return job
 
 
 def _continues(earlier: tuple[_Run, list[Any]], later: tuple[_Run, list[Any]]) -> bool:
@@ -272,6 +347,11 @@ def _trial(run: _Run, jobs: Sequence[_Job], others: Sequence[_Job]) -> Trial:
     first = jobs[0]
     error = next((code for each in jobs if (code := _number(each.fields, "error"))), None)
     test, warnings = _test(first, others)
+    if run.terse:
+        text = "fio's terse output lacks the options: block size, depth and direct I/O are unknown"
+        if len(jobs) + len(others) > 1:
+            text += "; it doesn't say if its jobs of one group ran concurrently: assumed"
+        warnings.append(TrialWarning(UNSTATED, f"{text}; --output-format=json has them"))
     samples = _samples(jobs, test, failed=error is not None)
     started_at = _timestamp(first.fields.get("job_start"), 1000)
     if started_at is None and run.printed_at is not None:
