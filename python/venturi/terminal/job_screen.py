@@ -15,7 +15,7 @@ from venturi.jobs.logs.trial import LOST
 from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.elapsed import ON_DRIVER
 from venturi.jobs.stages.losses import FAILURES, explained, failure_meaning, lost_executors_sentence
-from venturi.jobs.stages.queries import ending, failed_queries
+from venturi.jobs.stages.queries import canceled_jobs, ending, failed_queries
 from venturi.jobs.stages.stage import Analysis, NarrowestPoint, WastedTime
 from venturi.jobs.stages.verdict import in_words
 from venturi.machines.cost.job_prices import JobCost
@@ -170,6 +170,8 @@ def _failure(
     if query is not None and not any(query in each for each in said):
         said.append(f"Query failed: {query}")
     if not said:
+        if canceled := canceled_jobs(account):
+            yield from _block(f"Canceled: {canceled}", "  ", 3)
         return
     meaning = failure_meaning(account, analysis)
     if meaning is not None:

@@ -387,6 +387,7 @@ def test_a_last_line_without_an_end_is_whole_if_its_json_is(write: Write) -> Non
     assert read(write(START + END.rstrip()[:-3])).reading.truncated == "the last line has no end"
 
 
+SESSION = "0b1e6a5c-52a8-4f0e-9f0b-5b2d3c1a7e11"
 STREAM = "c6c23837-8205-43f2-98e5-b38ec9338ca6"
 CANCELED = "[SPARK_JOB_CANCELLED] Job 0 cancelled"
 
@@ -394,6 +395,7 @@ CANCELED = "[SPARK_JOB_CANCELLED] Job 0 cancelled"
 @pytest.mark.parametrize(
     ("status", "why", "outcome"),
     [
+        (0, f"{CANCELED} part of cancelled job group {SESSION}", "failed"),
         (0, f"{CANCELED} Query [id = {STREAM}, runId = {STREAM}] was stopped", "succeeded"),
         (0, f"{CANCELED} part of cancelled job group {STREAM}", "succeeded"),
         (1, f"{CANCELED} Query [id = {STREAM}, runId = {STREAM}] was stopped", "failed"),
@@ -405,13 +407,17 @@ def test_a_stopped_stream_with_exit_status_0_succeeded(
     status: int | None, why: str, outcome: str, tmp_path: Path
 ) -> None:
     log = SparkLog()
+    of_stream = STREAM in why
     log.job(0, 1, 9, [0], failed=why, query=0)
+    if of_stream:  # Spark notes it with the job
+        log.lines[-2] = log.lines[-2].replace(
+            b'"Properties":{', b'"Properties":{"sql.streaming.queryId":"q",'
+        )
     log.query(0, 1, 9, failed="java.lang.InterruptedException")
     log.lines.append(event("SparkListenerApplicationEnd", Timestamp=at(10), ExitCode=status))
     account = log.account(tmp_path)
     assert account.application.outcome == outcome
     assert account.queries is not None
-    of_stream = "nightly" not in why
     assert account.queries["outcome"].to_list() == ["canceled" if of_stream else "failed"]
 
 

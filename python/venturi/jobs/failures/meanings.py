@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+CANCELED = "job-canceled"
+"""The meaning of a job that a user or the program canceled."""
 _TABLES = (
     "hosts.toml",
     "stores.toml",

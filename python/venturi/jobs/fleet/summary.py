@@ -42,6 +42,7 @@ def summary_of(
     trial: Trial, line: Timeline, analysis: Analysis, diagnosis: Diagnosis
 ) -> JobSummary:
     """The summary of a job; a failed one has the meaning of its failure, and no saving."""
+    from venturi.jobs.failures.meanings import CANCELED  # noqa: PLC0415
     from venturi.jobs.stages.losses import failure_meaning  # noqa: PLC0415
 
     plain = JobSummary(
@@ -54,7 +55,8 @@ def summary_of(
         said = None if trial.failure is None else trial.failure.message.partition("\n")[0]
         return replace(
             plain,
-            finding=said if meaning is None else meaning.meaning,
+            # Which job was canceled, and by what, is in the message only.
+            finding=said if meaning is None or meaning.id == CANCELED else meaning.meaning,
             finding_reason=None if meaning or said else "no reason of the failure is recorded",
             fix=None if meaning is None else meaning.remedy,
             saving_reason=_FAILED,

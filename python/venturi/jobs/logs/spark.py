@@ -266,6 +266,7 @@ class _LogState:
         job = self._job(job_id)
         # Spark's own descriptions are for its pages.
         job["name"] = word(name and name.replace("<br/>", " "))
+        job["of_stream"] = not properties or "sql.streaming.queryId" in properties
         job["submitted_ms"] = moment(event.get("Submission Time"))
         job["query_id"] = query_of(properties)
         self._keep_ids(job, "stage_ids", stage_ids)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from venturi.jobs.failures.endings import StreamStop, stream_stop
 from venturi.jobs.failures.messages import headline
 from venturi.jobs.logs.columnar import whole
 from venturi.jobs.logs.spark_ends import Rows
@@ -19,12 +20,6 @@ from venturi.record.job_account import Outcome
 
 # Source: DAGScheduler. Such a job's query may have been open when the application ended.
 _STOPPED = re.compile(r"SparkContext (was|has been) (shut ?down|stopped)", re.IGNORECASE)
-# Source: StreamExecution, which cancels the job group named by its run's UUID; from 4.1 on it says
-# why.
-_STREAM_STOPPED = re.compile(
-    r"cancell?ed (Query \[id = .* was stopped"
-    r"|part of cancell?ed job group [0-9a-f]{8}(-[0-9a-f]+){4}\b)"
-)
 
 
 def missing_starts(
@@ -100,7 +95,9 @@ def _stopped(job: Mapping[str, Any]) -> bool:
 
 def _of_stopped_stream(job: Mapping[str, Any]) -> bool:
     """Whether `query.stop()` canceled a job."""
-    return job["outcome"] == "canceled" and bool(_STREAM_STOPPED.search(job.get("reason") or ""))
+    stop = stream_stop(job.get("reason"))
+    of_stream = stop is StreamStop.QUERY or (stop is StreamStop.GROUP and job.get("of_stream"))
+    return job["outcome"] == "canceled" and bool(of_stream)
 
 
 def application_outcome(

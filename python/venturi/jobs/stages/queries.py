@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from venturi.core.wording import count_of
+from venturi.jobs.failures.endings import stream_stop
+from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages.stage import label_of
 from venturi.record.job_account import Application, JobAccount
 from venturi.record.trial import State
@@ -157,6 +159,21 @@ def failed_queries(account: JobAccount) -> list[str]:
     return [reason or NO_REASON for outcome, reason in rows if outcome == "failed"]
 
 
+def canceled_jobs(account: JobAccount) -> str | None:
+    """Return which jobs were canceled, and the message of the last one; None if none was.
+
+    Without the jobs of stopped streams, which end like this.
+    """
+    rows = account.jobs.sort("job_id").select("job_id", "outcome", "reason").rows()
+    found = [(id_, why) for id_, how, why in rows if how == "canceled" and not stream_stop(why)]
+    if not found:
+        return None
+    shown = ", ".join(str(id_) for id_, _ in found[:_SHOWN])
+    more = " and more" if len(found) > _SHOWN else ""
+    what = "job" if len(found) == 1 else f"{len(found):,} jobs:"
+    return f"{what} {shown}{more}, by: {headline(found[-1][1]) or NO_REASON}"
+
+
 def _queries_without_end(account: JobAccount) -> int:
     """The number of queries that may have ended in any way."""
     if account.queries is None:
@@ -169,6 +186,8 @@ def ending(state: State, account: JobAccount) -> str:
     """How an application ended: its state, or its queries that failed without failing it."""
     failed, unknown = failed_queries(account), _queries_without_end(account)
     if not (failed or unknown) or state is not State.SUCCEEDED:
+        if state is State.SUCCEEDED and canceled_jobs(account):
+            return "ended, jobs were canceled"
         return "outcome unknown" if state is State.UNKNOWN else state.value
     n = count_of(len(failed) or unknown, "query", "queries")
     least = "at least " if unknown else ""
