@@ -174,7 +174,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
 
 def _terse_lines(file: BinaryIO) -> Iterator[tuple[int, list[str]]]:
     """Yield the numbers and fields of the terse lines in `file`; none if it has JSON."""
-    found = []
+    found: list[tuple[int, list[str]]] = []
     for number, raw in enumerate(file, 1):
         text = raw.decode("utf-8", "replace").strip()
         if '"fio version"' in text:
