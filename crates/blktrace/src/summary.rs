@@ -6,6 +6,7 @@ pub mod group;
 pub mod heat;
 pub mod histogram;
 pub mod locality;
+pub mod overlap;
 pub mod pairing;
 pub mod raster;
 pub mod report;

@@ -2,22 +2,25 @@
 
 use crate::attribute::attribution::Attribution;
 use crate::error::TraceError;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use crate::read::event::{Device, Event, FAILED, FLUSHED, Kind, Operation, SECTOR_LIMIT};
 use crate::summary::depth::Depth;
 use crate::summary::group::Group;
 use crate::summary::heat::{Heat, What};
 use crate::summary::histogram::Histogram;
-use crate::summary::pairing::{Completion, Issue, Pairing, Tag};
+use crate::summary::overlap::{Overlap, Settled};
+use crate::summary::pairing::{Completion, GIVEN_UP_NS, Issue, Pairing, Request, Tag};
 use crate::summary::table::Key;
 
 /// So many devices may be in one trace; each has some megabytes.
 const DEVICES: usize = 256;
 const _: () = assert!(DEVICES <= Key::DEVICES);
 
-/// Limit of concurrent flushes of a device. Beyond it, the ends of the oldest were lost.
-const FLUSHES: usize = 64;
+/// So many places may have requests that wait for a decision which of them a completion ends.
+const OVERLAPS: usize = 1 << 10;
+/// The usual time of a request is known from so many.
+const USUAL: u64 = 3;
 /// At the end of a trace, a request is lost that has been with the device for so long and for so many
 /// times the longest one that was done. Others are still under way. If the trace lacks records, the
 /// second alone decides.
@@ -37,8 +40,10 @@ pub struct DeviceCounts {
     pub flushes: u64,
     /// From the issue of a flush to its end; of a write that flushes first, all of it.
     pub flush_times: Histogram,
-    /// When the flushes that are under way were issued.
-    flushing: VecDeque<u64>,
+    /// Flushes with the device.
+    flushing: Overlap<()>,
+    /// Flushes without their ends.
+    pub flushes_lost: u64,
     /// Requests that move no data of a file system: commands passed through, zones.
     pub others: u64,
     /// Requests that the driver gave back.
@@ -60,7 +65,8 @@ impl DeviceCounts {
             groups: [const { None }; OPERATIONS.len()],
             flushes: 0,
             flush_times: Histogram::default(),
-            flushing: VecDeque::new(),
+            flushing: Overlap::default(),
+            flushes_lost: 0,
             others: 0,
             requeues: 0,
             parts: 0,
@@ -85,6 +91,12 @@ fn make(group: &mut Option<Box<Group>>) {
     *group = Some(Box::default());
 }
 
+/// Requests of one sector, operation and size.
+struct OneSector {
+    what: (Operation, u32),
+    requests: Overlap<Request>,
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Analysis {
@@ -96,6 +108,8 @@ pub struct Analysis {
     pub attribution: Option<Attribution>,
     /// Finer cells of time; `None` if they are not requested.
     pub heat: Option<Heat>,
+    /// Requests of a sector that wait for a decision which of them was done.
+    overlaps: BTreeMap<Key, OneSector>,
     /// When the trace begins.
     started_ns: Option<u64>,
     ended_ns: u64,
@@ -123,6 +137,10 @@ impl Analysis {
         let key = Key::of(place, event.sector);
         // A request may end where no sector is.
         let end = (event.sector + u64::from(event.sectors)).min(SECTOR_LIMIT - 1);
+        if !self.overlaps.is_empty() && self.overlapping(event, key, now_ns) {
+            return Ok(());
+        }
+        let device = &mut self.devices[place];
         match event.kind() {
             Kind::Queue => {
                 self.pairing.queue(key, now_ns, event.who);
@@ -170,7 +188,7 @@ impl Analysis {
         let issue = self.pairing.issue(key, now_ns, event.sectors, what, gone);
         let device = &mut self.devices[key.device()];
         device.depth.more(now_ns);
-        if issue == Issue::New
+        if issue != Issue::Again
             && let Some(group) = device.group(event.operation)
         {
             let since_start_ns = now_ns.saturating_sub(started_ns);
@@ -184,32 +202,27 @@ impl Analysis {
                 attribution.issue(tag, event, who, since_start_ns);
             }
         }
+        let waits = !self.overlaps.is_empty() && self.overlaps.contains_key(&key);
+        if issue == Issue::Overlapping || waits {
+            self.hold(event, key, now_ns);
+        }
     }
 
     #[inline]
     fn complete(&mut self, event: &Event, key: Key, rest: Key, now_ns: u64) {
-        let device = &mut self.devices[key.device()];
         let what = (event.operation, event.sectors);
-        match self.pairing.complete(key, now_ns, what, || rest) {
-            Completion::Whole { operation, tag, issued_ns, queued_ns } => {
+        let completion = self.pairing.complete(key, now_ns, what, || rest);
+        let device = &mut self.devices[key.device()];
+        match completion {
+            Completion::Whole { issued_ns, .. } => {
+                if issued_ns >= GIVEN_UP_NS && device.is_too_long(issued_ns) {
+                    self.pairing.given_up += 1;
+                    device.begun_before += 1;
+                    device.depth.lost(now_ns - issued_ns, now_ns);
+                    return;
+                }
                 device.depth.less(now_ns);
-                if event.flags & FLUSHED != 0 {
-                    device.flush_times.record(issued_ns);
-                }
-                if let Some(group) = device.group(operation) {
-                    let failed = event.flags & FAILED != 0;
-                    group.complete(issued_ns, queued_ns, failed);
-                    let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
-                    if let Some(heat) = &mut self.heat {
-                        let attribution = self.attribution.as_ref();
-                        let files = attribution.map(|attribution| attribution.files_of(tag));
-                        let what = What { device: event.device, operation, files };
-                        heat.complete(what, issued_ns, tag.file, since_ns);
-                    }
-                    if let Some(attribution) = &mut self.attribution {
-                        attribution.complete(tag, issued_ns, queued_ns, (since_ns, failed));
-                    }
-                }
+                self.done(key, &completion, now_ns, event.flags);
             }
             Completion::Part => device.parts += 1,
             Completion::NeverIssued => device.never_issued += 1,
@@ -221,10 +234,108 @@ impl Analysis {
         }
     }
 
+    /// Counts a whole request that was done.
+    #[inline]
+    fn done(&mut self, key: Key, completion: &Completion, now_ns: u64, flags: u8) {
+        let Completion::Whole { operation, tag, issued_ns, queued_ns } = *completion else {
+            return;
+        };
+        let device = &mut self.devices[key.device()];
+        if flags & FLUSHED != 0 {
+            device.flush_times.record(issued_ns);
+        }
+        let number = device.device;
+        let Some(group) = device.group(operation) else { return };
+        let failed = flags & FAILED != 0;
+        group.complete(issued_ns, queued_ns, failed);
+        let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
+        if let Some(heat) = &mut self.heat {
+            let attribution = self.attribution.as_ref();
+            let files = attribution.map(|attribution| attribution.files_of(tag));
+            let what = What { device: number, operation, files };
+            heat.complete(what, issued_ns, tag.file, since_ns);
+        }
+        if let Some(attribution) = &mut self.attribution {
+            attribution.complete(tag, issued_ns, queued_ns, (since_ns, failed));
+        }
+    }
+
+    /// The event at a sector with requests that wait for a decision; whether it needs no more.
+    fn overlapping(&mut self, event: &Event, key: Key, now_ns: u64) -> bool {
+        let Some(found) = self.overlaps.get_mut(&key) else { return false };
+        let same = found.what == (event.operation, event.sectors);
+        match event.kind() {
+            Kind::Complete if same => {
+                self.devices[key.device()].depth.less(now_ns);
+                if found.requests.end(now_ns, event.flags) {
+                    self.settle(key, now_ns);
+                }
+                return true;
+            }
+            Kind::Complete | Kind::Requeue => self.settle(key, now_ns),
+            _ => {}
+        }
+        false
+    }
+
+    /// Moves the requests like this one from the pairing to those that wait for a decision.
+    #[cold]
+    fn hold(&mut self, event: &Event, key: Key, now_ns: u64) {
+        let what = (event.operation, event.sectors);
+        let new = OneSector { what, requests: Overlap::default() };
+        let one = self.overlaps.entry(key).or_insert(new);
+        if one.what != what {
+            return;
+        }
+        let mut ripe = false;
+        while let Some((issued_ns, request)) = self.pairing.take_issued(key, what) {
+            ripe = one.requests.begin(issued_ns, request);
+        }
+        if ripe {
+            self.settle(key, now_ns);
+        } else if self.overlaps.len() > OVERLAPS {
+            self.settle_all(now_ns);
+        }
+    }
+
+    /// Decides for a sector.
+    #[cold]
+    fn settle(&mut self, key: Key, now_ns: u64) {
+        let Some(OneSector { what, requests }) = self.overlaps.remove(&key) else { return };
+        let usual_ns = self.devices[key.device()].usual_ns(what.0);
+        let Settled { pairs, lost, unknown, open } = requests.settle(usual_ns);
+        for (_, request, end) in pairs {
+            self.done(key, &request.whole(end.now_ns), end.now_ns, end.flags);
+        }
+        let device = &mut self.devices[key.device()];
+        device.begun_before += unknown;
+        self.pairing.given_up += lost.len() as u64;
+        // An end without its request has taken out one that was lost.
+        (0..unknown).for_each(|_| device.depth.more(now_ns));
+        for issued_ns in lost {
+            device.depth.lost(issued_ns, now_ns);
+        }
+        for (_, request) in open {
+            self.pairing.put_back(key, request);
+        }
+    }
+
+    fn settle_all(&mut self, now_ns: u64) {
+        while let Some((key, _)) = self.overlaps.first_key_value() {
+            self.settle(*key, now_ns);
+        }
+    }
+
     /// There are no more events. `lacks_records` says whether the trace is known to lack some.
     pub fn finish(&mut self, lacks_records: bool) {
+        self.settle_all(self.ended_ns);
         self.take_out_lost(lacks_records);
         for device in &mut self.devices {
+            device.settle_flushes();
+            // A trace without any end of a flush doesn't record them.
+            if device.flush_times.count() > 0 {
+                self.pairing.given_up += device.flushes_lost;
+            }
             device.depth.finish(self.ended_ns);
             for group in device.groups.iter_mut().flatten() {
                 group.locality.finish();
@@ -277,24 +388,54 @@ impl Analysis {
 }
 
 impl DeviceCounts {
+    /// How long requests usually take; `None` if too few were done.
+    fn usual_ns(&self, operation: Operation) -> Option<u64> {
+        let times = &self.groups.get(operation as usize)?.as_ref()?.issued_to_done;
+        let count = times.count();
+        (count >= USUAL).then(|| times.ranked(count.div_ceil(2))).flatten()
+    }
+
+    /// Whether no request ever took nearly as long.
+    #[cold]
+    fn is_too_long(&self, issued_ns: u64) -> bool {
+        let times = || self.groups.iter().flatten().map(|group| &group.issued_to_done);
+        let longest = times().filter_map(Histogram::max).max();
+        times().map(Histogram::count).sum::<u64>() >= USUAL
+            && longest.is_some_and(|longest| longest.saturating_mul(1000) < issued_ns)
+    }
+
     #[cold]
     fn without_data(&mut self, event: &Event) {
         let flush = event.operation != Operation::Other;
         match event.kind() {
             Kind::Issue if flush => {
                 self.flushes += 1;
-                if self.flushing.len() == FLUSHES {
-                    self.flushing.pop_front();
+                if self.flushing.begin(event.time_ns(), ()) {
+                    self.settle_flushes();
                 }
-                self.flushing.push_back(event.time_ns());
             }
             Kind::Issue => self.others += 1,
-            Kind::Complete if flush => {
-                if let Some(issued_ns) = self.flushing.pop_front() {
-                    self.flush_times.record(event.time_ns().saturating_sub(issued_ns));
-                }
+            Kind::Complete
+                if flush
+                    && self.flushing.open() > 0
+                    && self.flushing.end(event.time_ns(), event.flags) =>
+            {
+                self.settle_flushes();
             }
             _ => {}
+        }
+    }
+
+    fn settle_flushes(&mut self) {
+        let count = self.flush_times.count();
+        let usual_ns = (count >= USUAL).then(|| self.flush_times.ranked(count.div_ceil(2)));
+        let settled = std::mem::take(&mut self.flushing).settle(usual_ns.flatten());
+        for (issued_ns, (), end) in settled.pairs {
+            self.flush_times.record(end.now_ns.saturating_sub(issued_ns));
+        }
+        self.flushes_lost += settled.lost.len() as u64;
+        for (issued_ns, ()) in settled.open {
+            self.flushing.begin(issued_ns, ());
         }
     }
 }

@@ -10,8 +10,9 @@
 //! | R | it is not; its next D begins again, and is the same request |
 //! | C | the device is done with so many sectors from there on: all, or the first of them |
 //!
-//! A C belongs to the D of the same device, sector and operation. Several requests may be under way at
-//! the same sector: the first one issued is the first one done. A C where only requests with another
+//! A C belongs to the D of the same device, sector and operation, if possible also of the same size.
+//! Several of these may be under way: the first one issued is the first one done, unless
+//! [`crate::summary::overlap`] finds that an end was lost. A C where only requests with another
 //! operation are under way means two lost events: the D of this one, and the C of the other one. A C
 //! without sectors ends a flush, and nothing else.
 
@@ -22,7 +23,7 @@ use crate::summary::table::{Key, Table};
 const UNDER_WAY: usize = 1 << 20;
 /// A request that was issued so long ago is given up when another one is issued at its sector: its
 /// end was lost. Linux gives a device 30 s for a request (`/sys/block/*/queue/io_timeout`).
-const GIVEN_UP_NS: u64 = 60_000_000_000;
+pub const GIVEN_UP_NS: u64 = 60_000_000_000;
 
 /// The owner of a request, which the pairing carries from its issue to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +47,7 @@ enum Where {
 
 /// A request that is under way.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+pub struct Request {
     /// Since when it has been under way; [`NOT_TRACED`] if only its issue was.
     queued_ns: u64,
     /// When it was issued last; nothing of one that waits.
@@ -74,6 +75,21 @@ impl Request {
     fn is_with_device(&self) -> bool {
         self.at == Where::Issued
     }
+
+    fn is_like(&self, operation: Operation, sectors: u32) -> bool {
+        self.is_with_device() && self.operation == operation && self.sectors_or_who == sectors
+    }
+
+    /// Its end.
+    pub fn whole(&self, now_ns: u64) -> Completion {
+        let was_queued = self.queued_ns != NOT_TRACED;
+        Completion::Whole {
+            operation: self.operation,
+            tag: self.tag,
+            issued_ns: now_ns.saturating_sub(self.issued_ns),
+            queued_ns: was_queued.then(|| now_ns.saturating_sub(self.queued_ns)),
+        }
+    }
 }
 
 impl Default for Request {
@@ -87,6 +103,8 @@ impl Default for Request {
 pub enum Issue {
     /// The request was not with the device before.
     New,
+    /// As `New`, while another one like it is with the device.
+    Overlapping,
     /// The request came back from it.
     Again,
 }
@@ -191,11 +209,15 @@ impl Pairing {
         (operation, tag): (Operation, Tag),
         mut given_up: impl FnMut(Key, u64),
     ) -> Issue {
+        let mut issue = Issue::New;
         if self.requests.find(key, |request| !request.waits()).is_some() {
             if self.issue_again(key, now_ns, sectors) {
                 return Issue::Again;
             }
             self.give_up(key, now_ns, &mut given_up);
+            if self.requests.find(key, |request| request.is_like(operation, sectors)).is_some() {
+                issue = Issue::Overlapping;
+            }
         }
         if self.requests.count() - self.waiting >= self.limit {
             self.forget_issued(now_ns, given_up);
@@ -211,7 +233,19 @@ impl Pairing {
             }
             None => self.requests.insert(key, issued),
         }
-        Issue::New
+        issue
+    }
+
+    /// Takes out the oldest request like this one that is with the device, and when it was issued.
+    pub fn take_issued(&mut self, key: Key, what: (Operation, u32)) -> Option<(u64, Request)> {
+        let at = self.requests.find(key, |request| request.is_like(what.0, what.1))?;
+        let taken = self.requests.remove_at(at);
+        Some((taken.issued_ns, taken))
+    }
+
+    /// Puts back what [`Pairing::take_issued`] took.
+    pub fn put_back(&mut self, key: Key, request: Request) {
+        self.requests.insert(key, request);
     }
 
     /// R; whether the request was with the device.
@@ -230,21 +264,17 @@ impl Pairing {
         (operation, sectors): (Operation, u32),
         rest: impl Fn() -> Key,
     ) -> Completion {
+        let same = |request: &Request| request.is_like(operation, sectors);
         let is_it = |request: &Request| request.is_with_device() && request.operation == operation;
-        let Some(at) = self.requests.find(key, is_it) else { return self.unpaired(key) };
+        let found = self.requests.find(key, same).or_else(|| self.requests.find(key, is_it));
+        let Some(at) = found else { return self.unpaired(key) };
         let found = self.requests.remove_at(at);
         if sectors < found.sectors_or_who {
             let sectors_or_who = found.sectors_or_who - sectors;
             self.requests.insert(rest(), Request { sectors_or_who, ..found });
             return Completion::Part;
         }
-        let was_queued = found.queued_ns != NOT_TRACED;
-        Completion::Whole {
-            operation: found.operation,
-            tag: found.tag,
-            issued_ns: now_ns.saturating_sub(found.issued_ns),
-            queued_ns: was_queued.then(|| now_ns.saturating_sub(found.queued_ns)),
-        }
+        found.whole(now_ns)
     }
 
     /// C of a request that is not with the device in this trace.

@@ -4,7 +4,7 @@
 use crate::read::event::SECTOR_BITS;
 
 /// A device, by its place in the analysis, and a sector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(u64);
 
 impl Key {
