@@ -1,4 +1,4 @@
-"""Applications whose jobs were canceled, although they ended with exit status 0."""
+"""Applications with canceled jobs that ended with exit status 0."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_a_log_that_kills_its_process_is_rejected_and_the_others_go_on(
         (logs / file.name).write_bytes(file.read_bytes())
     deadly = logs / "app-20261101000000-0005"
     text = deadly.read_text()
-    # Nobody finishes reading this one in time.
+    # No process finishes reading this one in time.
     task = next(line for line in text.splitlines() if "SparkListenerTaskEnd" in line)
     deadly.write_text(text + f"{task}\n" * 300_000)
     process = started("import", logs, home=tmp_path / "home")

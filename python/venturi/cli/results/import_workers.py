@@ -62,7 +62,7 @@ def import_logs(
                 while yielded in found:
                     yield found.pop(yielded)
                     yielded += 1
-        # A log may be what kills its process: those that were begun are tried on their own.
+        # A log may kill its process: those that were begun are tried on their own.
         begun, waiting = left[:workers], left[workers:]
         for place in begun:
             with begin(1) as pool:

@@ -55,7 +55,7 @@ def summary_of(
         said = None if trial.failure is None else trial.failure.message.partition("\n")[0]
         return replace(
             plain,
-            # Which job was canceled, and by what, is in the message only.
+            # Only the message names the canceled job and the reason.
             finding=said if meaning is None or meaning.id == CANCELED else meaning.meaning,
             finding_reason=None if meaning or said else "no reason of the failure is recorded",
             fix=None if meaning is None else meaning.remedy,

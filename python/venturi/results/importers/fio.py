@@ -190,7 +190,7 @@ def _terse(lines: Sequence[tuple[int, list[str]]], source: ImportSource) -> Iter
     runs: list[tuple[_Run, list[dict[str, Any]]]] = []
     for line, fields in lines:
         if fields[0] != "3":
-            why = "terse output of another version than 3: use --output-format=json"
+            why = "terse output of a version other than 3: use --output-format=json"
             yield Refusal(line, "terse version", fields[0], why)
         elif len(fields) < _TERSE_FIELDS or (job := _terse_job(fields)) is None:
             yield Refusal(line, "", ";".join(fields)[:100], "not a whole line of terse output")

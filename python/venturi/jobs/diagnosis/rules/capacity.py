@@ -95,7 +95,7 @@ def _slot_seconds(case: Case, missing: _MissingSlots) -> float:
 def _saved_s(case: Case, missing: _MissingSlots) -> Iterator[float]:
     """Upper bounds of the time that each stage lost: as if its work filled all slots evenly.
 
-    More slots than tasks are of no use.
+    More slots than tasks save nothing.
     """
     for stage in case.stages:
         span = case.line.spans.get(stage.key)
