@@ -86,7 +86,8 @@ def _line(
     elif comparison.unit == "s":
         text = format_duration(median)
     else:
-        text = f"{format_figure(median)} {comparison.unit}"
+        unit = {"1": "", "1/s": "/s", "fraction": ""}.get(comparison.unit, f" {comparison.unit}")
+        text = f"{format_figure(median)}{unit}"
     name = shorten_to(group.name, SCREEN_WIDTH - _STRIP - max(9, len(text)) - 11)
     strip = _strip(group.values, median, min(values), max(values)) if group.values else ""
     return Paragraph(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from venturi.core.statistics.stats import summarise
@@ -19,6 +19,32 @@ from venturi.terminal.predictions import predicted_and_taken
 from venturi.terminal.table import UNKNOWN, Table, pairs, table_of
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
+
+
+def figure(value: float, unit: str) -> str:
+    """Return a value for people by its unit; a ratio has none."""
+    written = _WRITTEN.get(unit)
+    return written(value) if written else f"{value:,.6g} {unit}".rstrip()
+
+
+def _short_duration(value_s: float) -> str:
+    return format_duration(value_s) if value_s >= 0.001 else f"{value_s * 1e6:.0f} µs"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "B": format_bytes,
+    "B/s": format_rate,
+    "s": _short_duration,
+    "1": _number,
+    "ratio": _number,
+    "fraction": lambda value: f"{value:.1%}",
+    "%": lambda value: f"{value:,.3g}%",
+    "1/s": lambda value: f"{value:,.0f}/s",
+}
 
 
 def one(trial: Trial, metric: str) -> float | None:

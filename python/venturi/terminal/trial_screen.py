@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 from venturi.core.units import format_bytes_decimal, format_duration, format_rate
 from venturi.machines.health.verdict import verdicts
@@ -10,7 +11,7 @@ from venturi.record.cost import recorded_cost
 from venturi.record.prediction import prediction_check
 from venturi.record.trial import Trial
 from venturi.results.bottleneck import narrowest_points
-from venturi.terminal.measurements import DISK_NAMES, NET_NAMES, rates
+from venturi.terminal.measurements import DISK_NAMES, NET_NAMES, figure, rates
 from venturi.terminal.predictions import check_text
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, pairs, shorten_to, table
 
@@ -19,8 +20,13 @@ _SAMPLES = 6
 _RATES = {"diskbench": DISK_NAMES, "netbench": NET_NAMES}
 
 
-def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
-    """Yield the headline, the failure or the bottleneck of each phase, and the main figures."""
+def trial_screen(
+    trial: Trial, series: Iterable[tuple[str, str]] = ()
+) -> Iterator[Paragraph | Table]:
+    """Yield the headline, the failure or the bottleneck of each phase, and the main figures.
+
+    `series` are those of an imported host series.
+    """
     yield Paragraph(headline(trial), "bold")
     if trial.failure is not None:
         yield Paragraph(f"{trial.failure.message} [{trial.failure.code}]", indent=2)
@@ -42,7 +48,7 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
     if names is not None:
         yield rates(trial, names)
         yield Paragraph("")
-    yield pairs(_facts(trial, samples=names is None))
+    yield pairs([*series, *_facts(trial, samples=names is None)])
 
 
 def headline(trial: Trial) -> str:
@@ -82,6 +88,9 @@ def _facts(trial: Trial, *, samples: bool) -> Iterator[tuple[str, str]]:
     yield "machines", ", ".join(filter(None, (machine, hosts))) or "not recorded"
     if (cost := recorded_cost(trial)) is not None:
         yield "cost", cost.text or f"unknown: {cost.missing_reason}"
+    if trial.started_at is not None and trial.elapsed_s is not None:
+        until = trial.started_at + timedelta(seconds=trial.elapsed_s)
+        yield "time", f"{trial.started_at:%Y-%m-%d %H:%M:%S} to {until:%H:%M:%S} UTC"
     if trial.configuration:
         known = {key: value for key, value in trial.configuration.items() if value is not None}
         shown = [f"{key}={value}" for key, value in known.items()]
@@ -89,20 +98,8 @@ def _facts(trial: Trial, *, samples: bool) -> Iterator[tuple[str, str]]:
         yield "settings", ", ".join(shown[:_SETTINGS]) + more
     own = [each for each in trial.samples if each.value is not None and not each.labels]
     for sample in own[:_SAMPLES] if samples else ():
-        yield sample.metric, _figure(sample.value, sample.unit)
+        assert sample.value is not None
+        yield sample.metric, figure(sample.value, sample.unit)
     yield "repeat group", f"{trial.group_key}, repetition {trial.repetition}"
     yield "source", f"{trial.provenance.kind.value} by {trial.provenance.source}"
     yield "trial", trial.id
-
-
-def _figure(value: float | None, unit: str) -> str:
-    assert value is not None
-    if unit == "B":
-        return format_bytes_decimal(int(value))
-    if unit == "B/s":
-        return format_rate(value)
-    if unit == "s":
-        return format_duration(value)
-    if unit == "fraction":
-        return f"{value:.1%}"
-    return f"{value:,.6g}" if unit == "1" else f"{value:,.6g} {unit}"

@@ -286,7 +286,8 @@ def render_comparison(comparison: Comparison) -> list[Table | Paragraph | str]:
     )
     said: list[Table | Paragraph | str] = [
         *(Paragraph(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
-        f"{comparison.metric} [{comparison.unit}]"
+        comparison.metric
+        + ("" if comparison.unit == "1" else f" [{comparison.unit}]")
         + (comparison.caption and f" of {comparison.caption}"),
         made,
     ]

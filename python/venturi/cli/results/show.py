@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,14 @@ from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.dropped_tables import REMEDY, require_tables, tables_dropped
+from venturi.record.importing.host_series import WORKLOAD as HOST_SERIES
+from venturi.record.importing.items import CLOCK
 from venturi.record.job_account import NOT_RECORDED
 from venturi.record.prediction import prediction_check
 from venturi.record.trial import Cluster, Link, Sample, State, Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal import several_hosts
+from venturi.terminal.measurements import figure
 from venturi.terminal.predictions import check_text
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table, table_of
 
@@ -131,6 +134,8 @@ def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool)
         job = None if kept is not None else job_of(repository, trial)
         show(*_parts(trial, by, job, only))
         if only is None:
+            if figures := _series(repository, trial):
+                show(Paragraph("\nHost series", "bold"), pairs(figures))
             show(*_io(repository, trial))
 
 
@@ -158,8 +163,23 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
         else:
             next_step(*_next_without_finding(job, id_))
     else:
-        show(*trial_screen(trial))
+        show(*trial_screen(trial, _series(repository, trial)))
         next_step(f"venturi show {id_} --all")
+
+
+def _series(repository: TrialRepository, trial: Trial) -> list[tuple[str, str]]:
+    """The figures of an imported host series; none of other trials."""
+    if trial.workload.name != HOST_SERIES:
+        return []
+    from venturi.record.store.series import read_series
+    from venturi.results.hosts.series_figures import series_figures
+
+    began = [w.message.removeprefix("it began at ") for w in trial.warnings if w.code == CLOCK]
+    figures = [("began", text) for text in began]
+    for each in trial.artifacts:
+        if each.kind == "series":
+            figures += series_figures(read_series(repository.artifact_path(each)))
+    return figures
 
 
 def _kept(repository: TrialRepository, trial: Trial) -> KeptSummary | None:
@@ -537,26 +557,7 @@ def _value(sample: Sample) -> str:
     """A sample's value for people, by its unit."""
     if sample.value is None:
         return f"— ({sample.missing_reason})"
-    written = _WRITTEN.get(sample.unit)
-    return written(sample.value) if written else f"{sample.value:,.6g} {sample.unit}"
-
-
-def _duration(value_s: float) -> str:
-    return units.format_duration(value_s) if value_s >= 0.001 else f"{value_s * 1e6:.0f} µs"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
-
-
-_WRITTEN: dict[str, Callable[[float], str]] = {
-    "B": units.format_bytes,
-    "B/s": units.format_rate,
-    "s": _duration,
-    "1": _number,
-    "fraction": lambda value: f"{value:.1%}",
-    "1/s": lambda value: f"{value:,.0f}/s",
-}
+    return figure(sample.value, sample.unit)
 
 
 def _setting(value: object) -> str:

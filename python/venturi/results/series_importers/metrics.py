@@ -56,6 +56,9 @@ DISK: Mapping[str, Metric] = {
     "wr_sec": (_WRITE, 512.0, "B/s"),
     "aqu-sz": ("disk_queue_length", 1.0, "1"),
     "avgqu-sz": ("disk_queue_length", 1.0, "1"),
+    "r_await": ("disk_read_await_s", 1e-3, "s"),
+    "w_await": ("disk_write_await_s", 1e-3, "s"),
+    "await": ("disk_await_s", 1e-3, "s"),
     "util": ("disk_busy", 0.01, "fraction"),
     "util-percent": ("disk_busy", 0.01, "fraction"),
 }
