@@ -4,8 +4,9 @@ The 50,000 synthetic trials of `benchmarks.repository` are stored in a new folde
 the empty database of VENTURI_DATABASE_URL, and served by its own `venturi serve`. After a first
 request, with a column of its own, each request is made 20 times over one connection, compressed, as
 by a browser; the bar is 300 ms at the 95th percentile. Between requests the server keeps only the
-answer of /api/keys and the choices for a repeat group. The CPU time is that of the server per
-request (Linux only), without PostgreSQL's: on a busy machine it is more reliable than the clock.
+answers of /api/keys and /api/advice and the choices for a repeat group. The CPU time is that of the
+server per request (Linux only), without PostgreSQL's: on a busy machine it is more reliable than
+the clock.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import Missing
 from venturi.machines.advice.hardware import Advice, predict
-from venturi.machines.catalog import Catalog
+from venturi.machines.advice.option import Option
+from venturi.machines.catalog import Catalog, InstanceType
 from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.job import Job
 
@@ -35,15 +36,33 @@ def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkC
     """
     by_name = {catalog.name: catalog for catalog in catalogs}
     found, job = advice.classes[0], advice.request.jobs[0]
-    options = [(o.catalog, o.instance_type, o.nodes) for o in (*found.ranked, *found.at_least)]
+    asked = advice.request.network
     others = [(e.catalog, e.instance_type, e.nearest_nodes) for e in found.excluded]
 
-    def costs(catalog: str, name: str, nodes: int) -> NetworkCosts:
-        usd = {network: _usd(job, by_name[catalog], name, nodes, network) for network in NETWORKS}
+    def costs(catalog: str, name: str, nodes: int, option: Option | None = None) -> NetworkCosts:
+        known = by_name[catalog].types[name]
+        at_scale = known.number("network_rate_at_scale") is not None
+        usd: dict[NetworkChoice, float | Missing] = {}
+        for network in NETWORKS:
+            if network is NetworkChoice.AT_SCALE and not at_scale:
+                usd[network] = Missing("not measured in a large cluster")
+            elif option and _same(network, asked, at_scale) and not option.lower_bound:
+                usd[network] = option.usd.value
+            else:
+                usd[network] = _usd(job, catalog, known, nodes, network)
         return NetworkCosts(name, nodes, usd)
 
+    options = [
+        costs(each.catalog, each.instance_type, each.nodes, each)
+        for each in (*found.ranked, *found.at_least)
+    ]
     rest = [costs(catalog, name, nodes) for catalog, name, nodes in others if nodes is not None]
-    return (*(costs(*option) for option in options), *sorted(rest, key=_storage_only))
+    return (*options, *sorted(rest, key=_storage_only))
+
+
+def _same(network: NetworkChoice, asked: NetworkChoice, at_scale: bool) -> bool:
+    """Whether both are the same rates; without one at scale, the baseline is used instead."""
+    return network is asked or not (at_scale or NetworkChoice.UNLIMITED in (network, asked))
 
 
 def _storage_only(costs: NetworkCosts) -> float:
@@ -52,13 +71,10 @@ def _storage_only(costs: NetworkCosts) -> float:
 
 
 def _usd(
-    job: Job, catalog: Catalog, name: str, nodes: int, network: NetworkChoice
+    job: Job, catalog: str, instance_type: InstanceType, nodes: int, network: NetworkChoice
 ) -> float | Missing:
-    instance_type = catalog.types[name]
-    if network is NetworkChoice.AT_SCALE and instance_type.number("network_rate_at_scale") is None:
-        return Missing("not measured in a large cluster")
     try:
-        candidate = predict(job, catalog.name, instance_type, nodes, network)
+        candidate = predict(job, catalog, instance_type, nodes, network)
     except VenturiError as error:
         return Missing(error.message)
     if candidate.time.lower_bound:

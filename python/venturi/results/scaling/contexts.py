@@ -10,13 +10,14 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from venturi.record.query.columns import Column, combined
+from venturi.record.query.columns import Column, combined, select_trials
 from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES
 from venturi.record.store.tables import number_of
 from venturi.results.scaling.curves import Points
@@ -76,7 +77,16 @@ _TABLE_CELLS = 20_000_000
 
 def numbers_of(column: Column) -> Floats:
     """The number of each value of a column, nan for other values."""
+    if isinstance(column.values, tuple):  # of a setting: texts, which stay until the next change
+        return _numbers(column.values)
     return np.array([_number(value) for value in column.values], dtype=np.float64)
+
+
+@lru_cache(64, typed=True)
+def _numbers(texts: tuple[str | None, ...]) -> Floats:
+    found = np.array([_number(text) for text in texts], dtype=np.float64)
+    found.flags.writeable = False
+    return found
 
 
 def _number(value: Any) -> float:
@@ -223,13 +233,25 @@ def _confounded(others: Mapping[str, Column], found: Integers, values: Floats) -
             return tuple(left)
         if not rest:
             break
-        counts = {}
-        for key in rest:
-            fewer = {k: each for k, each in rest.items() if k != key}
-            strata = _strata(fewer, len(values))[0]
-            counts[key] = len(_several(strata, x)), -int(strata.max())
-        left.append(max(counts, key=lambda key: counts[key]))
+        counts = _counts_without(rest, x)
+        left.append(max(rest, key=lambda key: counts[key]))
     return tuple(left)
+
+
+def _counts_without(keys: Mapping[str, Column], x: Integers) -> dict[str, tuple[int, int]]:
+    """For each key how many strata without it have two values of x, and minus all of them."""
+    counts = {}
+    for half in (list(keys)[::2], list(keys)[1::2]):
+        others = {key: each for key, each in keys.items() if key not in half}
+        strata = _strata(others, len(x))[0]
+        # A trial that the other half alone distinguishes is the only one of its stratum.
+        shared = np.flatnonzero((np.bincount(strata) > 1)[strata])
+        some = select_trials(keys, shared)
+        for key in half:
+            strata = _strata({k: each for k, each in some.items() if k != key}, len(shared))[0]
+            size = len(x) - len(shared) + int(strata.max(initial=-1))
+            counts[key] = len(_several(strata, x[shared])), -size
+    return counts
 
 
 def distinguishing_keys(contexts: Sequence[Context]) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ the dataclass by name, a `Missing` as `{"reason": "..."}`, a timestamp as ISO 86
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from shlex import join
 from typing import Annotated, Literal
 
@@ -147,9 +149,8 @@ def advice(
     texts += [f"{name}={share:g}%" for name, share in shares.items() if share is not None]
     texts += [] if disks is None else [f"disks={disks}"]
     texts += [] if price == "on-demand" else [f"price={price}"]
-    names = dict.fromkeys(catalog or (DEFAULT,))
+    names = tuple(dict.fromkeys(catalog or (DEFAULT,)))
     limits = own_limits(load().operating_limits)
-    found = limited([_with(_catalog(name), texts, volumes, today) for name in names], limits, today)
     classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
     job = sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange))
     request = HardwareRequest(
@@ -165,23 +166,37 @@ def advice(
         network=NetworkChoice(network.replace("-", " ")),
         today=today,
     )
-    answer = advise(request, found)
-    explanations = (
-        explain_first(answer, found)
-        if explain is None
-        else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
-    )
     command = _command(
         request,
         sort,
         deadline,
-        [each.name for each in found],
+        names,
         explain=explain,
         assumed=texts,
         volumes=volumes,
         max_nodes=max_nodes,
     )
-    return _answered(answer, found, explanations, command)
+
+    def page() -> AdvicePage:
+        catalogs = [_with(_catalog(name), texts, volumes, today) for name in names]
+        return _advised(request, limited(catalogs, limits, today), explain, command)
+
+    if limits.prices is not None:  # the price list may change
+        return page()
+    return _cached_page(_Question(repr((request, limits, command)), page))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question by its `text`, which decides the answer."""
+
+    text: str
+    answer: Callable[[], AdvicePage] = field(compare=False)
+
+
+@lru_cache(16)
+def _cached_page(question: _Question) -> AdvicePage:
+    return question.answer()
 
 
 def predictions(
@@ -227,6 +242,18 @@ def predictions(
     words += [word for text in on for word in ("--on", text)]
     words += [word for each in found for word in ("--catalog", each.name)]
     return _answered(answer, found, explanations, join([*words, "--network", network]))
+
+
+def _advised(
+    request: HardwareRequest, catalogs: Sequence[Catalog], explain: str | None, command: str
+) -> AdvicePage:
+    answer = advise(request, catalogs)
+    explanations = (
+        explain_first(answer, catalogs)
+        if explain is None
+        else explain_type(answer, catalogs, *_type_and_nodes(explain, "explain"))
+    )
+    return _answered(answer, catalogs, explanations, command)
 
 
 def _answered(
@@ -291,7 +318,7 @@ def _command(
     request: HardwareRequest,
     sort: str,
     deadline: str | None,
-    names: list[str],
+    names: Sequence[str],
     *,
     explain: str | None,
     assumed: list[str],
