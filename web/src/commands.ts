@@ -38,6 +38,8 @@ const changes = (search: URLSearchParams): boolean =>
   Object.keys(WHATIF).some((name) => name !== "from" && search.has(name));
 
 const WHERE = { where: "--where" };
+/** The keys that may differ between matched trials, and those that count although unique. */
+const MATCHING = { ignore: "--ignore", keep: "--keep" };
 const EXCLUDED = { excluded: "--with-excluded" };
 
 /** `venturi ls` pages by its limit only, so that the page after a first one has no command. */
@@ -63,6 +65,7 @@ function rank(search: URLSearchParams): Command | undefined {
       usd_per_hour: search.get("per") === "node" ? "--usd-per-node-hour" : "--usd-per-hour",
       plus: "--plus",
       prices: "--prices",
+      ...MATCHING,
       ...WHERE,
     },
     flags: { ...EXCLUDED, crude: "--crude" },
@@ -87,7 +90,7 @@ function effect(search: URLSearchParams): Command | undefined {
   if (!search.has("key")) return undefined;
   return {
     words: ["effect", ...search.getAll("key")],
-    options: { baseline: "--baseline", ignore: "--ignore", level: "--level", ...WHERE },
+    options: { baseline: "--baseline", level: "--level", ...MATCHING, ...WHERE },
     flags: { ...EXCLUDED, crude: "--crude" },
   };
 }
@@ -114,7 +117,14 @@ const COMMANDS: Readonly<Record<string, (search: URLSearchParams) => Command | u
   [PAGES.effect.path]: effect,
   [PAGES.scaling.path]: (search) => ({
     words: ["scaling", search.get("x") ?? "hosts"],
-    options: { by: "--by", leave_out: "--ignore", skip: "--skip", to: "--to", ...WHERE },
+    options: {
+      by: "--by",
+      leave_out: "--ignore",
+      skip: "--skip",
+      to: "--to",
+      ...MATCHING,
+      ...WHERE,
+    },
     flags: EXCLUDED,
   }),
   [PAGES.whatif.path]: whatif,

@@ -87,7 +87,7 @@ def command(
             selection,
             x=x,
             by=list(require_keys(repository, by)) or None,
-            leave_out=list(ignored) or None,
+            ignore=list(ignored) or None,
             keep=list(keep) or None,
             skip=skip,
             to=to,
@@ -97,7 +97,7 @@ def command(
                 ("x", x),
                 *(("by", key) for key in by),
                 *(("where", text) for text in where),
-                *(("leave_out", key) for key in ignored),
+                *(("ignore", key) for key in ignored),
                 *(("keep", key) for key in keep),
             ]
             asked += [("to", str(to))] if to is not None else []

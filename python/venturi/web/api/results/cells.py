@@ -55,6 +55,15 @@ KeepKeys = Annotated[
     ),
 ]
 """The parameter `keep`."""
+IgnoredKeys = Annotated[
+    list[str] | None,
+    Parameter(
+        max_length=50,
+        description="Ignore differences in these keys when matching trials.",
+        examples=[["io_sort_factor"]],
+    ),
+]
+"""The parameter `ignore`."""
 
 
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from venturi.core.units import format_duration
 from venturi.core.wording import joined
 from venturi.machines.cost.price import Tariff
 from venturi.machines.cost.prices_file import own_job_prices
+from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.store.repository import TrialRepository
@@ -48,6 +49,8 @@ from venturi.web.api.results.cells import (
     ORIGIN,
     ByDep,
     Cell,
+    IgnoredKeys,
+    KeepKeys,
     cells,
     keys_of,
     label,
@@ -108,6 +111,8 @@ def cost(
             "if no price is given and every trial has a cost."
         ),
     ] = None,
+    ignore: IgnoredKeys = None,
+    keep: KeepKeys = None,
     crude: Annotated[
         bool, Parameter(description="Rank by medians of all trials (confounded).")
     ] = False,
@@ -130,7 +135,8 @@ def cost(
         raise refused("this needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
     found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
-    trials = counted(services.repository, selection.query(), keys)
+    ignored, kept = (require_keys(services.repository, each or ()) for each in (ignore, keep))
+    trials = counted(services.repository, selection.query(), keys, ignored, kept)
     charged = _charged(services.repository, trials, given, asked=prices is not None)
     if charged is None and objective != "time":
         raise no_prices(services.repository, trials)

@@ -9,7 +9,7 @@ from venturi.results.effects.effect import Effects
 from venturi.results.effects.effects import LEVEL
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
-from venturi.web.api.results.cells import KeepKeys
+from venturi.web.api.results.cells import IgnoredKeys, KeepKeys
 from venturi.web.effects import LEVEL_LEAST, LEVEL_MOST, Question, effects
 
 
@@ -35,14 +35,7 @@ def effect(
             examples=["HDD", '["HDD", "ETH"]'],
         ),
     ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        Parameter(
-            max_length=50,
-            description="Ignore differences in these keys when matching trials.",
-            examples=[["io_sort_factor"]],
-        ),
-    ] = None,
+    ignore: IgnoredKeys = None,
     keep: KeepKeys = None,
     level: Annotated[
         float,

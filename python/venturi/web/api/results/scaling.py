@@ -54,7 +54,7 @@ from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
-from venturi.web.api.results.cells import ByDep, KeepKeys, keys_of, scalar
+from venturi.web.api.results.cells import ByDep, IgnoredKeys, KeepKeys, keys_of, scalar
 from venturi.web.api.results.scaling_shapes import (
     Cliff,
     CurvePoint,
@@ -93,13 +93,9 @@ def scaling(
         ),
     ] = "hosts",
     by: ByDep = None,
+    ignore: IgnoredKeys = None,
     leave_out: Annotated[
-        list[str] | None,
-        Parameter(
-            max_length=20,
-            description="Ignore differences in this key within a curve; the answer says so.",
-            examples=[["cluster"]],
-        ),
+        list[str] | None, Parameter(max_length=20, description="The former name of `ignore`.")
     ] = None,
     keep: KeepKeys = None,
     skip: Annotated[
@@ -118,7 +114,7 @@ def scaling(
     repository = services.repository
     (key,) = require_keys(repository, (x,))
     check_settings((key,), "x")
-    left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
+    left_out = require_keys(repository, (*(ignore or ()), *(leave_out or ())), also=OF_RECORDS)
     every = trial_columns(repository, selection.query(), require_keys(repository, keep or ()))
     counted = np.flatnonzero(every.counted)
     own = {key: every.column(key)} if key in every.identifying else {}  # such as a time

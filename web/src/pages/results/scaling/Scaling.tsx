@@ -173,7 +173,7 @@ function LeaveOut({ keys }: { keys: readonly string[] }) {
   const [search] = useSearch();
   if (exported || keys.length === 0) return null;
   const asked = new URLSearchParams(search);
-  for (const key of keys) asked.append("leave_out", key);
+  for (const key of keys) asked.append("ignore", key);
   return (
     <p className="ways">
       <Link href={href(PAGES.scaling.path, asked)}>ignore {keys.map(keyName).join(", ")}</Link>
