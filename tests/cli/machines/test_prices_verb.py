@@ -207,3 +207,26 @@ def test_rankings_by_cost_use_the_prices_of_node_types(
     assert page.groups[0].cost_usd is not None
     # Four nodes for 152.5 s.
     assert page.groups[0].cost_usd.median == pytest.approx(4 * 0.3 * 152.5 / 3600)
+
+
+def test_rankings_by_cost_use_the_price_of_a_core_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.delenv("VENTURI_PRICES", raising=False)
+    file = DATA.parents[1] / "results/aloja-minerva/trials.csv"
+    assert venturi("import", file, home=home).returncode == 0
+    where = ("--where", "workload=terasort", "--where", "cluster=lab-a")
+    asked = ("rank", "--by", "disk", *where, "--objective", "cost")
+    done = venturi(*asked, home=home)
+    assert (done.returncode, "venturi prices set core-hour USD" in done.stderr) == (2, True)
+    assert venturi("prices", "set", "core-hour", "0.05", home=home).returncode == 0
+    ranked = data(load({"VENTURI_HOME": str(home)}), *asked)
+    assert ranked["prices"] == (
+        "your prices (venturi prices): each recorded core of the hosts $0.05/h"
+    )
+    assert ranked["groups"]
+    for group in ranked["groups"]:
+        medians = group["medians_not_like_with_like"]
+        # Eight hosts of 12 cores.
+        assert medians["cost_usd"] == pytest.approx(8 * 12 * 0.05 * medians["elapsed_s"] / 3600)

@@ -239,7 +239,8 @@ def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiEr
         "usd_per_hour",
         ("skip these with --prices recorded, or " if some else "")
         + "give a price: --usd-per-node-hour USD, or --usd-per-hour USD for the whole cluster; or "
-        "set that of each node type: venturi prices set node TYPE USD",
+        "set that of each node type: venturi prices set node TYPE USD; or, with recorded cores of "
+        "hosts: venturi prices set core-hour USD",
     )
 
 

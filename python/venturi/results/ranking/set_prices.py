@@ -7,6 +7,7 @@ import numpy as np
 from venturi.core.wording import NAMES_SHOWN
 from venturi.machines.cost.job_prices import CLUSTER, NODE, JobPrices, price_words
 from venturi.record.query.columns import read_trials
+from venturi.record.query.recorded_cores import recorded_cores
 from venturi.record.query.trial_columns import CLUSTER_NAME
 from venturi.record.store.repository import TrialRepository
 from venturi.results.effects.strata import SucceededTrials
@@ -18,12 +19,12 @@ def prices_set(
 ) -> RecordedPrices | None:
     """The price per hour of each trial's cluster by the user's `prices`; None unless all have one.
 
-    The price of a cluster precedes that of its nodes. One of a core-hour doesn't apply, because the
-    cores that a trial used are unknown.
+    The price of a cluster precedes that of its nodes, and both precede that of a core-hour, which
+    counts the recorded cores of all hosts.
     """
     if trials.serials is None or not len(trials.serials):
         return None
-    if not (prices.nodes or prices.clusters):
+    if not any(prices):
         return None
     with repository.reading() as connection:
         serials, columns = read_trials(
@@ -37,12 +38,18 @@ def prices_set(
     ]
     usd_per_hour = np.full(len(places), np.nan)
     used: dict[str, float] = {}
+    cores = np.full(len(places), np.nan)
+    if prices.core_hour is not None:
+        cores = recorded_cores(repository, trials.serials)
     for place, (cluster, type_, hosts) in enumerate(zip(*of_each, strict=True)):
         if cluster in prices.clusters:
             usd_per_hour[place] = used[price_words(CLUSTER, cluster)] = prices.clusters[cluster]
         elif type_ in prices.nodes and isinstance(hosts, int) and hosts > 0:
             used[price_words(NODE, type_)] = prices.nodes[type_]
             usd_per_hour[place] = hosts * prices.nodes[type_]
+        elif prices.core_hour is not None and np.isfinite(cores[place]):
+            used["each recorded core of the hosts"] = prices.core_hour
+            usd_per_hour[place] = cores[place] * prices.core_hour
     if not np.isfinite(usd_per_hour).all():
         return None
     shown = [f"{words} ${usd:,.6g}/h" for words, usd in sorted(used.items())]
