@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-MOST_ORDERS = 20_000  # enumerated; of more orders as many are drawn
+MOST_ORDERS = 50_000  # enumerated: 60 values and 3 have 39,711
+DRAWN_ORDERS = 20_000  # of more orders
 ENOUGH = 20  # values in the smaller group from which the t approximation needs no correction
 MOST_RATIOS = 1_600  # each of which is tested; beyond, the interval's ends are bisected
 _SEED = 2000
@@ -142,8 +143,18 @@ def least_p(n: int, m: int) -> float:
     if min(n, m) < 2:
         return min(1.0, 2 / (n + m)) if min(n, m) else 1.0
     if (orders := math.comb(n + m, n)) > MOST_ORDERS:  # of a sample, without drawing it
-        return max(2 / orders, 1 / (MOST_ORDERS + 1))
+        return max(2 / orders, 1 / (DRAWN_ORDERS + 1))
     return _share_as_far(n, m, math.inf)
+
+
+def surely_within(alpha: float, n: int, m: int) -> float:
+    """The level for groups of `n` and `m` so that errors are hardly more frequent than `alpha`.
+
+    Drawn orders give p with a standard error, which is the same at each use of a seed.
+    """
+    if min(n, m) < 2 or min(n, m) >= ENOUGH or math.comb(n + m, n) <= MOST_ORDERS:
+        return alpha
+    return max(alpha - math.sqrt(alpha / DRAWN_ORDERS), alpha / 2)
 
 
 def _too_few(a: Array, b: Array, alpha: float) -> str:
@@ -207,11 +218,11 @@ def _orders(n: int, m: int) -> Array:
 
 
 def _drawn(n: int, among: int) -> Array:
-    """`MOST_ORDERS` subsets of `n` of the places 0 to `among` - 1, sorted (Floyd's algorithm)."""
+    """`DRAWN_ORDERS` subsets of `n` of the places 0 to `among` - 1, sorted (Floyd's algorithm)."""
     rng = np.random.default_rng([_SEED, n, among])
-    places = np.full((MOST_ORDERS, n), -1)
+    places = np.full((DRAWN_ORDERS, n), -1)
     for column, last in enumerate(range(among - n, among)):
-        drawn = rng.integers(0, last + 1, MOST_ORDERS)
+        drawn = rng.integers(0, last + 1, DRAWN_ORDERS)
         taken = (places == drawn[:, np.newaxis]).any(axis=1)
         places[:, column] = np.where(taken, last, drawn)
     return np.sort(places, axis=1)

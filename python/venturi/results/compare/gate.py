@@ -18,7 +18,7 @@ from statistics import NormalDist, variance
 
 from venturi.core.errors import UsageError
 from venturi.core.statistics.stats import ALPHA
-from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p
+from venturi.core.statistics.two_groups import Verdict, compare_samples, least_p, surely_within
 from venturi.record.repeat_group import identifying_settings, without_settings
 from venturi.record.trial import Trial
 from venturi.results.compare.history import (
@@ -293,7 +293,10 @@ def _holm(times: Mapping[str, tuple[list[float], list[float]]], limit: float) ->
     left, verdicts = dict(times), dict[str, Verdict]()
     while left:
         alpha = min(2 * ALPHA / len(left), 1 - 1e-9)
-        verdicts |= {key: compare_samples(a, b, alpha) for key, (a, b) in left.items()}
+        verdicts |= {
+            key: compare_samples(a, b, surely_within(alpha, len(a), len(b)))
+            for key, (a, b) in left.items()
+        }
         rest = {
             key: pair
             for key, pair in left.items()
