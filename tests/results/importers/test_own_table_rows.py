@@ -67,3 +67,36 @@ def test_two_columns_for_the_time_are_asked_for() -> None:
         read("workload,seconds,Seconds\na,5,500\n")
     (trial,) = trials(read("workload,elapsed_s,time_s\na,5,500\n"))
     assert trial.elapsed_s == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "times_s"),
+    [
+        ("Platte;Laufzeit (s)\nSSD;98,50\nHDD;1.098,50\n", [98.5, 1098.5]),
+        ("disk,runtime\nSSD,98.5s\nHDD,1m38.5s\nHDD,1.5 min\n", [98.5, 98.5, 90]),
+        ("disk,Wall time\nSSD,1:38.5\nHDD,01:00:38\n", [98.5, 3638]),
+    ],
+)
+def test_times_in_brackets_and_cells_have_units(text: str, times_s: list[float]) -> None:
+    assert [each.elapsed_s for each in trials(read(text))] == pytest.approx(times_s)
+
+
+def test_a_time_without_a_unit_among_others_is_refused() -> None:
+    items = read("disk,runtime\nSSD,98s\nHDD,98\n")
+    assert [each.reason for each in refused(items)] == ["a time without a unit"]
+    with pytest.raises(VenturiError, match="'elapsed_s=Wall time:UNIT'"):
+        read("disk,Wall time\nSSD,1:38\n")
+
+
+def test_columns_with_one_name_can_be_named() -> None:
+    text = "disk,time,time,disk\nSSD,5,500,a\n"
+    with pytest.raises(VenturiError, match=r"'time' and 'time \(2\)' may all be the time"):
+        read(text)
+    (trial,) = trials(read(text, "elapsed_s=time (2):ms"))
+    assert (trial.elapsed_s, trial.configuration["disk (2)"]) == (0.5, "a")
+
+
+def test_rates_and_shares_of_each_row_are_no_settings() -> None:
+    rows = "".join(f"5,{90 + n}.5,{n} %,{n % 2} %\n" for n in range(8))
+    items = trials(read(f"time_s,read (MB/s),cpu,fill %\n{rows}"))
+    assert [each.configuration for each in items] == [{"fill %": f"{n % 2} %"} for n in range(8)]

@@ -36,16 +36,17 @@ _REVISIONS = re.compile(
     r"(?:.*[\W_])?(?:commit|sha|revision|rev|version|branch|checksum)(?:[\W_].*)?", re.IGNORECASE
 )
 _TIME = r"\d{4}-\d\d-\d\d[T_ ]?\d\d[:.-]?\d\d(?:[:.-]?\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+_DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}"
 _PARTS = re.compile(
     r"(?P<sure>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    rf"|{_TIME}"
+    rf"|{_TIME}|(?:{_DAY})[T ]\d\d?:\d\d(?::\d\d)?"
     r"|(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,128}(?![0-9a-z])"
     r"|(?<=tmp)[a-z0-9_]{8}(?![a-z0-9_])|(?<=tmp\.)[a-z0-9]{6,12}(?![a-z0-9]))"
     r"|(?P<number>\d{3,})",
     re.IGNORECASE,
 )
 _DIGEST = re.compile(r"[0-9a-f]{12,128}", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = re.compile(_DAY)
 _EPOCHS_S = (1e9, 4e9)  # from 2001 to 2096
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 

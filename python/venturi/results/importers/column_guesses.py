@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from venturi.core.errors import VenturiError
+from venturi.core.units import parse_duration_s
+from venturi.record.importing.tables import TableRow
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import LABEL
 
 _COMMIT = frozenset(
@@ -26,6 +31,11 @@ _OTHERS = frozenset(
 )
 _OF_TIME = re.compile(r"stats\.|time wall clock ")
 _OF_OTHER = re.compile(r"(?:time (?:cpu|user|system)|memory peak resident) ")
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
+_RATE = re.compile(r"(?:/s(?:ec)?|%|percent)[)\]]?$")
+_FEW = 4
+DECIMAL_COMMA = re.compile(r"(?<![\w.,])[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?![\w.,])")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _PARAMETER = re.compile(r"(?:param:|parameter_)(?=.)")
 _HYPERFINE = {"command", "mean", "stddev", "median", "user", "system", "min", "max"}
 _PYTEST = {"rounds", "iterations"}
@@ -49,6 +59,71 @@ def parameter_of(column: str) -> str | None:
     """The key of a parameter's column, as hyperfine and pytest-benchmark name it, or None."""
     found = _PARAMETER.match(column)
     return None if found is None else column[found.end() :]
+
+
+def numbered(header: Sequence[str]) -> list[str]:
+    """`header` with a number after each name that came before: `time`, `time (2)`."""
+    return [
+        f"{each} ({count})" if each and (count := header[: place + 1].count(each)) > 1 else each
+        for place, each in enumerate(header)
+    ]
+
+
+def first_cells(
+    lines: Sequence[str], delimiter: str, header: Sequence[str]
+) -> dict[str, list[str]]:
+    """The texts below each column in the first lines of a table."""
+    rows = [row for row in csv.reader(lines, delimiter=delimiter) if len(row) == len(header)]
+    return {
+        column: [text for row in rows[1:] if (text := row[place].strip())]
+        for place, column in enumerate(header)
+    }
+
+
+def measurements(cells: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """The columns of rates and shares that have another value in most rows."""
+    return frozenset(
+        column
+        for column, texts in cells.items()
+        if (_RATE.search(column) or (texts and all(text.endswith("%") for text in texts)))
+        and len(set(texts)) > max(_FEW, len(texts) // 2)
+    )
+
+
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether the first of a column's texts are times with units."""
+    return bool(texts) and seconds_of(texts[0]) is not None
+
+
+def seconds_of(cell: str) -> float | None:
+    """The seconds of a time above 0 with a unit or colons, such as `98.2 s`; None for others."""
+    clock = _CLOCK.fullmatch(cell)
+    if clock is not None:
+        hours, minutes, seconds = clock.groups()
+        if hours is None and "." not in seconds:  # hours and minutes, or minutes and seconds
+            return None
+        return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds) or None
+    try:
+        return parse_duration_s(cell) or None
+    except VenturiError:
+        return None
+
+
+def with_points(row: TableRow | Refusal) -> TableRow | Refusal:
+    """`row` with the numbers of `with_point`."""
+    if isinstance(row, Refusal):
+        return row
+    return replace(row, fields={key: with_point(value) for key, value in row.fields.items()})
+
+
+def with_point(value: str) -> str:
+    """Return a number with a decimal comma, or with points between thousands, as others write it.
+
+    Other texts stay as they are.
+    """
+    if DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value):
+        return value.replace(".", "").replace(",", ".")
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ CSV is read here, JSON and Parquet by way of CSV (`table_files.py`).
 - `elapsed_s` is required. `FIELDS` lists the other fields; any other name is a key of the
   configuration. Columns that aren't mapped are configuration keys by their own names.
 - A column that is called like a field, or like another word for it, is guessed to be that field.
-  A time or size without a unit, and two columns for one field, are errors that ask.
+  Without one for the time, the only column with a unit of time in brackets is the time. A time or
+  size without a unit, and two columns for one field, are errors that ask.
+- A time may have its unit in the cell: `98.2 s`, `1m38s`, `1:38.2` or `0:01:38`.
 - A unit after the column's name scales its numbers: seconds for times, bytes for sizes. Without
   one, the unit is that in the column's name, such as `time (ms)` or `input_gb`.
 - A column of units, such as `unit` or `time_unit`, gives each row's unit if the name has none.
@@ -24,6 +26,8 @@ CSV is read here, JSON and Parquet by way of CSV (`table_files.py`).
 - The delimiter is the comma, semicolon, tab or bar that makes a header with these columns.
 - Without commas as delimiters, `1.234,5` is a number with a decimal comma; if a table has such
   numbers, `1.234` is 1,234.
+- A column of rates or shares, such as `MB/s` or `cpu %`, that has another value in most rows is a
+  measurement, and left out.
 - Of two columns with one name, the second gets a number. Columns without a name are left out.
 - A row is one trial however often it occurs: rows that repeat need a `repetition` or a date.
 """
@@ -33,8 +37,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
@@ -61,7 +66,6 @@ from venturi.record.importing.tables import (
     text,
     whole,
 )
-from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     LABEL,
     Cluster,
@@ -76,9 +80,17 @@ from venturi.record.trial import (
 )
 from venturi.record.vocabulary import word_of
 from venturi.results.importers.column_guesses import (
+    DECIMAL_COMMA,
+    are_times,
+    first_cells,
     label_of,
+    measurements,
+    numbered,
     parameter_of,
+    seconds_of,
     statistics_of,
+    with_point,
+    with_points,
     words,
 )
 from venturi.results.importers.hyperfine import template
@@ -93,7 +105,8 @@ FORMAT = Format(
     r"(?![a-z])"
     r"[^\n,;\t|]*(?:[,;\t|][^\n]*)?\n[^\n]*\d"
     r"|(?=[^\n]*(?<![a-z])(?:median|mean|avg|average)(?![a-z]))"
-    r"[^\n]*[,;\t|][^\n]*(?<![a-z])(?:min|max|std|stdev|stddev|sd)(?![a-z])[^\n]*\n[^\n]*\d)"
+    r"[^\n]*[,;\t|][^\n]*(?<![a-z])(?:min|max|std|stdev|stddev|sd)(?![a-z])[^\n]*\n[^\n]*\d"
+    r"|(?=[^\n]*[,;\t|])[^\n]*[(\[](?:[mun]?s|secs?|seconds|min|minutes|h|hours)[)\]][^\n]*\n[^\n]*\d)"
     "|(?:\ufeff)?"
     r"\s*[\[{](?s:.{0,20000}?)\"(?:(?:median|mean|avg|average|real|wall|total|exec|execution|run)"
     r"[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)(?![a-z])"
@@ -139,8 +152,6 @@ _ALIASES: Mapping[str, str] = {
     for name in names.split()
 } | {unit.lower(): unit for unit in _BYTES}
 _UNIT_IN_NAME = re.compile(r"(?:.*[\s_(\[])?([A-Za-zµμ]+)\.?[)\]]?")
-_DECIMAL_COMMA = re.compile(r"(?<![\w.,])[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?![\w.,])")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _LOOKED_AT = 64 << 10
 _LABEL_CHARACTERS = 200
 _DELIMITERS = ",;\t|"
@@ -166,9 +177,10 @@ def read(
     header, guessed = _guessed(lines[: STRAY + 1], named, source)
     given = guessed | named
     delimiter = _delimiter(lines[: STRAY + 1], [column for column, _ in given.values()])
-    comma = delimiter != "," and _DECIMAL_COMMA.search("\n".join(lines).replace(delimiter, " "))
+    comma = delimiter != "," and DECIMAL_COMMA.search("\n".join(lines).replace(delimiter, " "))
 
     def check(header: list[str]) -> None:
+        header[:] = numbered(header)
         shown = ", ".join(header)[:1000]
         if "elapsed_s" not in given:
             raise source.malformed(
@@ -177,20 +189,15 @@ def read(
         for name, (column, _) in given.items():
             if column not in header:
                 raise source.malformed(_why_no_column(name, column, header, shown), line=1)
-            if header.count(column) > 1:
-                raise source.malformed(f"wrong header: two columns are called {column!r}", line=1)
-        header[:] = [
-            f"{each} ({count})" if each and (count := header[: place + 1].count(each)) > 1 else each
-            for place, each in enumerate(header)
-        ]
 
-    layout, said = _layout(header, guessed, named, source)
+    cells = first_cells(lines, delimiter, header)
+    layout, said = _layout(header, guessed, named, source, cells)
     yield from said
     if comma:
-        yield Spelling(1, "numbers", comma[0], _with_point(comma[0]))
+        yield Spelling(1, "numbers", comma[0], with_point(comma[0]))
     found = named_rows(file, source, check, delimiter=delimiter, limits=TableLimits())
     if comma:
-        found = (_with_points(row) for row in found)
+        found = (with_points(row) for row in found)
     yield from of_rows(
         found,
         lambda row: [*_contradiction(row, layout.mapping), _trial(row, layout, source)],
@@ -199,7 +206,7 @@ def read(
 
 
 _Mapping = dict[str, tuple[str, float]]
-"""Field -> its column and the factor of its unit."""
+"""Field -> its column and the factor of its unit; 0 for a time with its unit in each cell."""
 _Named = dict[str, tuple[str, float | None]]
 """Field -> its column, and the factor of its unit if that is known already."""
 
@@ -217,9 +224,13 @@ class _Layout:
 
 
 def _layout(
-    header: Sequence[str], guessed: _Named, named: _Named, source: ImportSource
+    header: Sequence[str],
+    guessed: _Named,
+    named: _Named,
+    source: ImportSource,
+    cells: Mapping[str, Sequence[str]],
 ) -> tuple[_Layout, list[Spelling]]:
-    """Return the layout of a table with `header`, and its guesses."""
+    """Return the layout of a table with `header`, and its guesses; `cells` are the first ones."""
     mapping: _Mapping = {}
     said: list[Spelling] = []
     found = statistics_of(header, map(_bare, header))
@@ -231,13 +242,15 @@ def _layout(
     for name, (column, factor) in (guessed | named).items():
         unit = _unit_in_name(name, column, source) if factor is None else ""
         in_rows = name == "elapsed_s" and factor is None and not unit and by_row is not None
+        in_cell = name == "elapsed_s" and not unit and are_times(cells.get(column, ()))
         if name not in named:
-            is_known = bool(unit or in_rows or (found and found.seconds))
+            is_known = bool(unit or in_rows or in_cell or (found and found.seconds))
             if name in _UNITS and not is_known:
                 raise source.malformed(_no_unit(name, column), line=1)
             if column != name:
                 said.append(Spelling(1, "column", column, name))
-        mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, 1.0)
+        bare = 0.0 if in_cell else 1.0
+        mapping[name] = column, factor or _UNITS.get(name, {}).get(unit, bare)
         if unit and unit not in {"s", "B"}:
             said.append(Spelling(1, name, column, unit))
         if name == "elapsed_s" and not in_rows:
@@ -245,6 +258,7 @@ def _layout(
     others = found.others if found else frozenset()
     if by_row is not None:
         others |= {each for each in header if words(each) in _MEASURED}
+    others |= measurements(cells)
     left_out = others - {column for column, _ in mapping.values()}
     if left_out:
         shown = ", ".join(each for each in header if each in left_out)
@@ -302,14 +316,19 @@ def _guessed(lines: Sequence[str], named: _Named, source: ImportSource) -> tuple
     time = named.get("elapsed_s", ("", None))[0]
     for line in lines:
         delimiter = max(_DELIMITERS, key=line.count)
-        header = [each.strip() for each in next(csv.reader([line], delimiter=delimiter), [])]
+        written = [each.strip() for each in next(csv.reader([line], delimiter=delimiter), [])]
+        header = numbered(written)
         found: _Named = {}
         for column in header:
             name = label_of(column) or _field(column) or parameter_of(column)
-            if name is not None and name not in found and header.count(column) == 1:
+            if name is not None and name not in found and written.count(column) == 1:
                 found[name] = (column, None)
         summary = statistics_of(header, map(_bare, header))
-        times = [column for column in header if _field(column) == "elapsed_s"]
+        times = [
+            column
+            for column, own in zip(header, written, strict=True)
+            if _field(own) == "elapsed_s"
+        ]
         if not time and summary is None and len(times) > 1 and "elapsed_s" not in times:
             raise source.malformed(
                 f"{' and '.join(map(repr, times[:3]))} may all be the time: add --column "
@@ -318,6 +337,9 @@ def _guessed(lines: Sequence[str], named: _Named, source: ImportSource) -> tuple
             )
         if "elapsed_s" not in found and summary is not None:
             found["elapsed_s"] = (summary.middle, None)
+        timed = [each for each in header if _is_timed(each)]
+        if "elapsed_s" not in found and not time and len(timed) == 1:
+            found["elapsed_s"] = (timed[0], None)
         if "elapsed_s" in found or (time and time in header):
             taken = {column for column, _ in named.values()}
             return header, {
@@ -330,7 +352,8 @@ def _guessed(lines: Sequence[str], named: _Named, source: ImportSource) -> tuple
 
 def _no_unit(name: str, column: str) -> str:
     units = ", ".join(_UNITS[name])
-    return f"column {column!r} has no unit: add --column {name}={column}:UNIT, one of {units}"
+    option = quote(f"{name}={column}:UNIT")
+    return f"column {column!r} has no unit: add --column {option}, one of {units}"
 
 
 def _field(column: str) -> str | None:
@@ -345,6 +368,12 @@ def _field(column: str) -> str | None:
     unit = _UNIT_IN_NAME.fullmatch(column)
     is_size = words(_bare(column)) in _SIZES and unit is not None and _unit(unit[1]) in _BYTES
     return "input_bytes" if is_size and column != _bare(column) else None
+
+
+def _is_timed(column: str) -> bool:
+    """Whether a column's name ends with a unit of time in brackets."""
+    unit = _UNIT_IN_NAME.fullmatch(column) if column.endswith((")", "]")) else None
+    return unit is not None and _unit(unit[1]) in _SECONDS
 
 
 def _bare(column: str) -> str:
@@ -393,22 +422,6 @@ def _delimiter(lines: Sequence[str], columns: Sequence[str]) -> str:
     return max(_DELIMITERS, key="".join(lines[:1]).count)
 
 
-def _with_points(row: TableRow | Refusal) -> TableRow | Refusal:
-    if isinstance(row, Refusal):
-        return row
-    return replace(row, fields={key: _with_point(value) for key, value in row.fields.items()})
-
-
-def _with_point(value: str) -> str:
-    """Return a number with a decimal comma, or with points between thousands, as others write it.
-
-    Other texts stay as they are.
-    """
-    if _DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value):
-        return value.replace(".", "").replace(",", ".")
-    return value
-
-
 def _trial(row: TableRow, layout: _Layout, source: ImportSource) -> Trial:
     mapping = layout.mapping
 
@@ -419,7 +432,7 @@ def _trial(row: TableRow, layout: _Layout, source: ImportSource) -> Trial:
     column, factor = mapping["elapsed_s"]
     failure = _failure(row, mapping)
     given = bool(row.fields[column])
-    elapsed_s = number(row, column, above=0) * factor if given or failure is None else None
+    elapsed_s = _time(row, column, factor) if given or failure is None else None
     if elapsed_s is not None and layout.unit is not None:
         elapsed_s *= _seconds(row, layout.unit)
     nodes = _whole(row, mapping, "nodes")
@@ -458,6 +471,13 @@ def _trial(row: TableRow, layout: _Layout, source: ImportSource) -> Trial:
         failure=failure,
         labels=labels,
     )
+
+
+def _time(row: TableRow, column: str, factor: float) -> float:
+    found = seconds_of(row.fields[column])
+    if found is None and not factor:
+        raise UnreadableError(row.refuse(column, "a time without a unit"))
+    return found or number(row, column, above=0) * factor
 
 
 def _others(row: TableRow, layout: _Layout) -> tuple[dict[str, Scalar], dict[str, str]]:
