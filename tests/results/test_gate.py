@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from venturi.core.errors import VenturiError
+from venturi.core.statistics.two_groups import p_value
 from venturi.record.trial import Failure, Sample, State, Trial, Workload
 from venturi.results.compare.gate import Gate, gate
 from venturi.results.compare.regression import Slowdown
@@ -129,6 +131,17 @@ def test_equal_code_raises_few_false_alarms(timed: Timed) -> None:
         new = [trial for name in names for trial in timed(name, draw())]
         alarms += gate(old, new, 1.0).outcome is Slowdown.SLOWER
     assert alarms <= 6  # 3 are expected at most
+
+
+def test_60_trials_against_3_keep_their_part_of_the_level() -> None:
+    """All orders of 63 values in which the 3 new ones are higher, at the level of 20 benchmarks."""
+    orders = list(itertools.combinations(range(63), 3))
+    higher = [places for places in orders if sum(places) > 3 * 31]
+    alarms = 0
+    for places in higher:
+        old = [1.0 + place for place in range(63) if place not in places]
+        alarms += p_value(old, [1.0 + place for place in places]) <= 2 * 0.05 / 20
+    assert 0.9 * 0.05 / 20 <= alarms / len(orders) <= 0.05 / 20
 
 
 def test_junit_and_markdown_hold_each_outcome(timed: Timed) -> None:
