@@ -129,6 +129,8 @@ const COMMANDS: Readonly<Record<string, (search: URLSearchParams) => Command | u
   }),
   [PAGES.whatif.path]: whatif,
   [PAGES.jobs.path]: twoJobs,
+  [PAGES.predictions.path]: (search) =>
+    search.size === 0 ? { words: ["predict", "--errors"] } : undefined,
 };
 
 /** The command of the page at `path`: `venturi rank --by net --where workload=terasort`. */

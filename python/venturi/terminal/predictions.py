@@ -145,28 +145,25 @@ def error_lines(found: PredictionErrors) -> Iterator[Paragraph | Table]:
     if found.groups:
         yield Paragraph("")
         made = table(
-            "workload",
-            "engine",
-            "bottleneck",
-            "data",
+            *found.by,
             "runs",
             "median error",
+            "p90",
             "bias",
             "ranges held",
-            left=4,
+            left=len(found.by),
             prose=("bottleneck",),
             spare=("bias",),
         )
         for each in found.groups:
+            errors = each.errors
+            shares = (errors.median_error, errors.p90_error)
             made.add(
-                each.workload,
-                each.engine,
-                each.bottleneck or UNKNOWN,
-                each.distance,
-                f"{each.runs:,}",
-                f"{each.median_error:.0%}",
+                *(value or UNKNOWN for value in each.key),
+                f"{errors.runs:,}",
+                *(UNKNOWN if share is None else f"{share:.0%}" for share in shares),
                 f"{each.bias:+.0%}",
-                f"{each.held} of {each.ranges}" if each.ranges else UNKNOWN,
+                f"{errors.held} of {errors.ranges}" if errors.ranges else UNKNOWN,
             )
         yield made
     for reason, count in found.not_compared.items():

@@ -42,7 +42,7 @@ def predicted(
 def test_nothing_stored_is_said() -> None:
     found = prediction_errors([succeeded()])
     assert found.sentence == "No run has a stored prediction yet."
-    assert found.median_error is None
+    assert found.errors.median_error is None
     assert found.groups == ()
 
 
@@ -59,7 +59,10 @@ def test_median_error_and_ranges_that_held() -> None:
         "Median error 15% over 4 runs; 2 of 3 ranges held the time (90% should)."
     )
     (group,) = found.groups
-    assert (group.runs, group.ranges, group.held, group.distance) == (4, 3, 2, "same size")
+    errors = group.errors
+    assert (errors.runs, errors.ranges, errors.held, group.key[-1]) == (4, 3, 2, "same size")
+    assert errors == found.errors
+    assert errors.p90_error == pytest.approx(0.235)
     assert group.bias == pytest.approx((1 / 1.1 - 1) / 2)
 
 
@@ -78,11 +81,13 @@ def test_groups_by_workload_bottleneck_and_distance() -> None:
         predicted(1.0, name="wordcount", distance=None),
     ]
     found = prediction_errors(runs, {runs[3].id: "driver"})
-    assert [(g.workload, g.bottleneck, g.distance, g.runs) for g in found.groups] == [
-        ("sort", "disk", "same size", 2),
-        ("sort", None, "up to 4x", 1),
-        ("wordcount", "driver", "unknown", 1),
+    assert [(*g.key, g.errors.runs) for g in found.groups] == [
+        ("sort", runs[0].engine.name, "disk", "same size", 2),
+        ("sort", runs[0].engine.name, None, "up to 4x", 1),
+        ("wordcount", runs[0].engine.name, "driver", "unknown", 1),
     ]
+    by_basis = prediction_errors(runs, by=("basis",))
+    assert [(g.key, g.errors.runs) for g in by_basis.groups] == [(("same settings",), 4)]
 
 
 def test_warm_ups_do_not_count() -> None:

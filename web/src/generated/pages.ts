@@ -103,6 +103,16 @@ export const PAGES = {
     "about": "Exclusion rules with author and reason. You can revoke them.",
     "served": true
   },
+  "predictions": {
+    "topic": "results",
+    "path": "/predictions",
+    "title": "Predictions",
+    "menu": "Predictions",
+    "selects": true,
+    "question": "How far off are predictions?",
+    "about": "Predicted against measured time, by workload, bottleneck and distance.",
+    "served": true
+  },
   "jobs": {
     "topic": "jobs",
     "path": "/jobs",

@@ -12,6 +12,7 @@ export const ROUTES: Record<string, Load> = {
   "/effect": () => import("../pages/results/effect/Effect"),
   "/scaling": () => import("../pages/results/scaling/Scaling"),
   "/exclusions": () => import("../pages/results/exclusions/Exclusions"),
+  "/predictions": () => import("../pages/results/predictions/Predictions"),
   "/jobs": () => import("../pages/jobs/jobs/Jobs"),
   "/trace": () => import("../pages/jobs/trace/Trace"),
   "/whatif": () => import("../pages/jobs/whatif/Whatif"),

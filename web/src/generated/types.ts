@@ -17,6 +17,7 @@ import type {
   JobData,
   JobTasks,
   Keys,
+  PredictionsPage,
   RankingData,
   ReportData,
   Scaling,
@@ -55,6 +56,7 @@ export interface Endpoints {
   "/api/jobs": TwoJobs;
   "/api/whatif": WhatIfPage;
   "/api/effect": Effects;
+  "/api/predictions": PredictionsPage;
   "/api/scaling": Scaling;
   "/api/catalogs": Catalogs;
   "/api/catalog": CatalogPage;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { commandOf } from "../../src/commands";
-import type { SizeCurve, WhatIfData } from "../../src/generated/types";
+import type { PredictedRun, SizeCurve, WhatIfData } from "../../src/generated/types";
 import {
   costByTime,
   costOf,
@@ -19,7 +19,8 @@ import {
   sizes,
   withValue,
 } from "../../src/pages/jobs/whatif/steps";
-import { view } from "./view";
+import { errorOf, predictedScatter, signed } from "../../src/pages/results/predictions/charts";
+import { drawn, shapes, view } from "./view";
 
 const words = (value: string | null, steps = DATA) =>
   withValue(steps, value).map((step) => step.value);
@@ -125,4 +126,42 @@ test("a line ends where it leaves its box", () => {
     [0, 5],
     [5, 10],
   ]);
+});
+
+const run = (predicted: number, measured: number, half: number | null) =>
+  ({
+    trial: `t${predicted}`,
+    predicted_s: predicted,
+    measured_s: measured,
+    low_s: half && predicted - half,
+    high_s: half && predicted + half,
+    inside: half === null ? null : Math.abs(predicted - measured) <= half,
+  }) as PredictedRun;
+
+type Line = Record<"x1" | "x2" | "y1" | "y2", number>;
+
+test("a run on the diagonal was predicted right, and a bar that held crosses it", () => {
+  const runs = [run(10, 10, 2), run(20, 30, 2), run(40, 30, null)];
+  const chart = drawn(predictedScatter(runs, view()));
+  const [diagonal, held, missed, ...more] = shapes(chart, 0).map(({ shape }) => shape as Line);
+  if (!diagonal || !held || !missed) throw new Error("lines are missing");
+  expect(more).toEqual([]);
+  expect(shapes(chart, 1)).toHaveLength(3);
+  const slope = (diagonal.y2 - diagonal.y1) / (diagonal.x2 - diagonal.x1);
+  const above = (x: number) => diagonal.y1 + slope * (x - diagonal.x1);
+  const [dot] = shapes(chart, 1).map(({ shape }) => shape as { cx: number; cy: number });
+  expect(dot?.cy).toBeCloseTo(above(dot?.cx ?? 0));
+  const crosses = ({ x1, x2, y1 }: Line) => above(x1) > y1 && above(x2) < y1;
+  expect(crosses(held)).toBe(true);
+  expect(crosses(missed)).toBe(false);
+});
+
+test("one run is drawn, none is not", () => {
+  expect(shapes(drawn(predictedScatter([run(5, 5, null)], view())), 1)).toHaveLength(1);
+  expect(predictedScatter([], view())).toBeNull();
+});
+
+test("errors have a sign", () => {
+  expect(signed(errorOf(run(12, 10, null)))).toBe("+20%");
+  expect(signed(errorOf(run(8, 10, null)))).toBe("−20%");
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from venturi.core.errors import VenturiError
@@ -21,15 +21,21 @@ _BOTTLENECK = "bottleneck"
 
 
 def job_bottlenecks(
-    repository: TrialRepository, trials: Sequence[Trial], home: Path
+    repository: TrialRepository,
+    trials: Sequence[Trial],
+    home: Path,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> dict[str, str]:
     """The parts that took most of the time of trials with an engine's account, by trial.
 
-    Trials that can't be analyzed are left out. Answers are cached in `home`.
+    Trials that can't be analyzed are left out. Answers are cached in `home`; others are computed
+    while `go_on` is true.
     """
     found = {}
     for trial in filter(has_account, trials):
         if (known := cached_answer(home, trial, _BOTTLENECK)) is None:
+            if not go_on():
+                continue
             try:
                 line = timeline(load(repository, trial))
             except VenturiError:

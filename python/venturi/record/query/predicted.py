@@ -13,17 +13,19 @@ from venturi.record.trial import Trial
 from venturi.record.trial_json import stored_trial
 
 
-def predicted_trials(repository: TrialRepository, *conditions: Condition) -> list[Trial]:
+def predicted_trials(
+    repository: TrialRepository, *conditions: Condition, with_excluded: bool = False
+) -> list[Trial]:
     """The trials that meet all `conditions` and store a prediction, newest first.
 
-    Those that exclusions cover are left out.
+    Those that exclusions cover are left out, unless `with_excluded`.
     """
     with repository.reading() as connection:
         statement = (
             sa.select(RECORDS.c.id, RECORDS.c.record)
             .join(TRIALS, TRIALS.c.id == RECORDS.c.id)
             .where(RECORDS.c.record.contains(f'"{ELAPSED}"', autoescape=True))
-            .where(*where(conditions, rules_of(connection)))
+            .where(*where(conditions, () if with_excluded else rules_of(connection)))
             .order_by(TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
         )
         found = connection.execute(statement).all()

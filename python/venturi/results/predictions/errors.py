@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from venturi.core.statistics.stats import MEDIAN_LEVEL
+from venturi.core.statistics.stats import MEDIAN_LEVEL, quantile
 from venturi.core.wording import count_of
 from venturi.record.prediction import prediction_check
 from venturi.record.trial import Trial
@@ -16,6 +16,9 @@ from venturi.results.bottleneck import COMPUTES, COMPUTING, narrowest_points
 _SAME = 1.02
 _STEPS = ((_SAME, "same size"), (2.0, "up to 2x"), (4.0, "up to 4x"), (math.inf, "beyond 4x"))
 UNKNOWN_DISTANCE = "unknown"
+_HIGH = 0.9
+GROUPED_BY = ("workload", "engine", "bottleneck", "data")
+"""The usual keys of a group; `basis` is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,58 +50,67 @@ class PredictedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorGroup:
-    """Runs of one workload, bottleneck and class of distance; errors are shares of the time.
+class ErrorSummary:
+    """Errors of several runs, as shares of the measured time; None without runs.
 
-    `bias` is the median with its sign: above 0, predictions are too long. `held` of `ranges` hold.
+    `p90_error` is their 90th percentile. `held` of `ranges` hold the time.
     """
 
-    workload: str
-    engine: str
-    bottleneck: str | None
-    distance: str
     runs: int
-    median_error: float
-    bias: float
+    median_error: float | None
+    p90_error: float | None
     ranges: int
     held: int
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorGroup:
+    """Runs with the same values of the keys that they are grouped by, None where unknown.
+
+    `bias` is the median error with its sign: above 0, predictions are too long.
+    """
+
+    key: tuple[str | None, ...]
+    errors: ErrorSummary
+    bias: float
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """All runs with a prediction, newest first, and their groups, the largest first.
+    """All runs with a prediction, newest first, and their groups `by` keys, the largest first.
 
     `not_compared` counts stored predictions without a value or a measured time, by reason.
-    `median_error` is None without runs.
     """
 
     runs: tuple[PredictedRun, ...]
+    by: tuple[str, ...]
     groups: tuple[ErrorGroup, ...]
     not_compared: Mapping[str, int]
-    median_error: float | None
-    ranges: int
-    held: int
+    errors: ErrorSummary
 
     @property
     def sentence(self) -> str:
         """The median error, and how many ranges held the measured time."""
-        if self.median_error is None:
+        errors = self.errors
+        if errors.median_error is None:
             if not self.not_compared:
                 return "No run has a stored prediction yet."
             stored = count_of(sum(self.not_compared.values()), "stored prediction")
             return f"No error is known yet: {stored} can't be compared with a time."
-        said = f"Median error {self.median_error:.0%} over {count_of(len(self.runs), 'run')}"
-        if not self.ranges:
+        said = f"Median error {errors.median_error:.0%} over {count_of(errors.runs, 'run')}"
+        if not errors.ranges:
             return f"{said}; no prediction had a range."
-        ranges = "range" if self.ranges == 1 else "ranges"
+        ranges = "range" if errors.ranges == 1 else "ranges"
         return (
-            f"{said}; {self.held} of {self.ranges} {ranges} held the time "
+            f"{said}; {errors.held} of {errors.ranges} {ranges} held the time "
             f"({MEDIAN_LEVEL:.0%} should)."
         )
 
 
 def prediction_errors(
-    trials: Sequence[Trial], bottlenecks: Mapping[str, str] | None = None
+    trials: Sequence[Trial],
+    bottlenecks: Mapping[str, str] | None = None,
+    by: Sequence[str] = GROUPED_BY,
 ) -> PredictionErrors:
     """The errors of the predictions in `trials`, newest first; warm-ups don't count.
 
@@ -131,8 +143,7 @@ def prediction_errors(
                 check.inside,
             )
         )
-    error, ranges, held = _summary(runs)
-    return PredictionErrors(tuple(runs), _groups(runs), not_compared, error, ranges, held)
+    return PredictionErrors(tuple(runs), tuple(by), _groups(runs, by), not_compared, _summary(runs))
 
 
 def bottleneck_of(trial: Trial) -> str | None:
@@ -154,21 +165,32 @@ def distance_class(distance: float | None) -> str:
     return next(name for most, name in _STEPS if distance <= most)
 
 
-def _summary(runs: Sequence[PredictedRun]) -> tuple[float | None, int, int]:
+def _summary(runs: Sequence[PredictedRun]) -> ErrorSummary:
     ranged = [run.inside for run in runs if run.inside is not None]
-    error = median(abs(run.error) for run in runs) if runs else None
-    return error, len(ranged), sum(ranged)
+    sizes = [abs(run.error) for run in runs]
+    high = quantile(sizes, _HIGH)
+    return ErrorSummary(
+        len(runs),
+        median(sizes) if sizes else None,
+        high if isinstance(high, float) else None,
+        len(ranged),
+        sum(ranged),
+    )
 
 
-def _groups(runs: Sequence[PredictedRun]) -> tuple[ErrorGroup, ...]:
-    found: dict[tuple[str, str, str | None, str], list[PredictedRun]] = {}
+def _value(run: PredictedRun, key: str) -> str | None:
+    if key == "data":
+        return distance_class(run.distance)
+    found: str | None = getattr(run, key)
+    return found
+
+
+def _groups(runs: Sequence[PredictedRun], by: Sequence[str]) -> tuple[ErrorGroup, ...]:
+    found: dict[tuple[str | None, ...], list[PredictedRun]] = {}
     for run in runs:
-        key = (run.workload, run.engine, run.bottleneck, distance_class(run.distance))
-        found.setdefault(key, []).append(run)
-    made = []
-    for key, own in found.items():
-        error, ranges, held = _summary(own)
-        assert error is not None
-        bias = median(run.error for run in own)
-        made.append(ErrorGroup(*key, len(own), error, bias, ranges, held))
-    return tuple(sorted(made, key=lambda group: -group.runs))
+        found.setdefault(tuple(_value(run, key) for key in by), []).append(run)
+    made = [
+        ErrorGroup(key, _summary(own), median(run.error for run in own))
+        for key, own in found.items()
+    ]
+    return tuple(sorted(made, key=lambda group: -group.errors.runs))

@@ -68,6 +68,7 @@ ENDPOINTS = (
     Endpoint("/jobs", "jobs.two_jobs", "two_jobs", "analyses", reads=True),
     Endpoint("/whatif", "jobs.whatif", "whatif", "analyses", computes=True),
     Endpoint("/effect", "results.effect", "effect", "analyses", computes=True),
+    Endpoint("/predictions", "results.predictions", "prediction_errors", "analyses", computes=True),
     Endpoint("/scaling", "results.scaling", "scaling", "analyses", computes=True),
     Endpoint("/catalogs", "machines.advice", "catalogs", "advice"),
     Endpoint("/catalog", "machines.advice", "catalog", "advice", encoded=True),

@@ -90,7 +90,8 @@ class TrialDetail:
 
     `siblings` are the other trials of its repeat group. `narrowest` has one sentence per phase.
     `added_by` is the uploader, null for measured or imported trials. `between_hosts` and
-    `disks_of_hosts` are of probes of several hosts.
+    `disks_of_hosts` are of probes of several hosts. `prediction` compares the time with the one
+    that `venturi run --predict` stored, if it did.
     """
 
     trial: Mapping[str, Any]
@@ -105,6 +106,7 @@ class TrialDetail:
     added_by: Author | None
     between_hosts: BetweenHosts | None
     disks_of_hosts: DisksOfHosts | None
+    prediction: str | None
 
 
 @dataclass(frozen=True, slots=True)

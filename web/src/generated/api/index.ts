@@ -12,6 +12,7 @@ export type * from "./fleet";
 export type * from "./groups";
 export type * from "./jobs";
 export type * from "./keys";
+export type * from "./predictions";
 export type * from "./report";
 export type * from "./scaling";
 export type * from "./shared";

@@ -438,6 +438,7 @@ export interface TrialDetail {
   added_by: Author | null;
   between_hosts: BetweenHosts | null;
   disks_of_hosts: DisksOfHosts | null;
+  prediction: string | null;
 }
 export interface TrialPage {
   rows: TrialRow[];

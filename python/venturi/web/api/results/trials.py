@@ -18,6 +18,7 @@ from venturi.record.access.authors import Author
 from venturi.record.account_tables import has_account
 from venturi.record.cost import recorded_cost
 from venturi.record.io_trace import has_trace
+from venturi.record.prediction import prediction_check
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import Condition, Op
@@ -28,6 +29,7 @@ from venturi.record.trial import Trial
 from venturi.record.trial_json import ADAPTER
 from venturi.results.bottleneck import narrowest_points
 from venturi.results.hosts.use import HostsOverTime
+from venturi.terminal.predictions import check_text
 from venturi.web.api import shapes
 from venturi.web.api.context import Id, Requester, SelectionDep, Services, trial_of
 from venturi.web.api.jobs.fleet import priced
@@ -150,6 +152,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         added_by=_added_by(services, id),
         between_hosts=between_hosts(found),
         disks_of_hosts=disks_of_hosts(found),
+        prediction=None if (check := prediction_check(found)) is None else check_text(check),
     )
 
 

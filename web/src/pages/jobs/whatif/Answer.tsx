@@ -1,5 +1,7 @@
 // The answer: one sentence, today against the target, the curve, and where the figures come from.
 import { useCallback } from "react";
+import { Link } from "wouter";
+import { exported } from "../../../data";
 import {
   capital,
   count,
@@ -10,6 +12,7 @@ import {
   range,
   three,
 } from "../../../format";
+import { PAGES } from "../../../generated/pages";
 import type { Bounds, WhatIfCapacity, WhatIfData, WhatIfSide } from "../../../generated/types";
 import { onPage } from "../../../here";
 import type { View } from "../../../parts/Chart";
@@ -250,7 +253,10 @@ export function Answer({ data }: { data: WhatIfData }) {
             <li key={text}>Assumes: {fullStop(text)}</li>
           ))}
           <li>{fullStop(capital(data.replay))}</li>
-          <li>{fullStop(capital(best.prediction.interval_from))}</li>
+          <li>
+            {fullStop(capital(best.prediction.interval_from))}{" "}
+            {!exported && <Link href={PAGES.predictions.path}>Errors of earlier predictions</Link>}
+          </li>
         </ul>
         <Folded id="capacities" title="Capacities and their origin">
           <Capacities data={data} />

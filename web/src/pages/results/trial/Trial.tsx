@@ -3,7 +3,7 @@
 import { type ReactNode, useCallback, useMemo } from "react";
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
-import { bytes, count, moment, plain, rate, seconds } from "../../../format";
+import { bytes, count, moment, plain, rate, seconds, sentence } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { Trial as Record_ } from "../../../generated/record";
 import type { TrialDetail } from "../../../generated/types";
@@ -294,6 +294,20 @@ function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
   );
 }
 
+/** The time against the prediction that was stored before the run. */
+function Predicted({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  if (detail.prediction === null) return null;
+  const like = new URLSearchParams({ where: `workload=${trial.workload.name}` });
+  return (
+    <p>
+      {sentence(detail.prediction)}{" "}
+      {!exported && (
+        <Link href={`${PAGES.predictions.path}?${like}`}>Other predictions of this workload</Link>
+      )}
+    </p>
+  );
+}
+
 function Body({ detail }: { detail: TrialDetail }) {
   const trial = detail.trial as unknown as Record_;
   const { cluster, workload, engine, software, provenance } = trial;
@@ -306,6 +320,7 @@ function Body({ detail }: { detail: TrialDetail }) {
   return (
     <>
       <Figures trial={trial} detail={detail} />
+      <Predicted trial={trial} detail={detail} />
       {!jobFirst && validity}
       {detail.has_job && <JobSummary trial={trial} detail={detail} />}
       <Sections of={trialSections(detail, job, severalWatched(trial))} above={4} />
