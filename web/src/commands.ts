@@ -97,7 +97,8 @@ function effect(search: URLSearchParams): Command | undefined {
 
 function whatif(search: URLSearchParams): Command | undefined {
   const trial = search.get("trial");
-  return trial && changes(search) ? { words: ["whatif", trial], options: WHATIF } : undefined;
+  const options = { ...WHATIF, objective: "--objective", deadline: "--deadline" };
+  return trial && changes(search) ? { words: ["whatif", trial], options } : undefined;
 }
 
 function twoJobs(search: URLSearchParams): Command | undefined {

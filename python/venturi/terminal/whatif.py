@@ -165,14 +165,9 @@ def ranking_lines(
 ) -> Iterator[Paragraph | Table | str]:
     """The best machine types for a job."""
     best = ranking.best[0]
-    by = "Cheapest" if ranking.objective == "cost" else "Fastest"
-    within = "" if ranking.deadline_s is None else f" within {format_duration(ranking.deadline_s)}"
-    ties = "" if ranking.ties < 1 else f"; {count_of(ranking.ties, 'other type')} may be as good"
-    yield Paragraph(
-        f"{by}{within}: {best.name}, about {format_duration(best.time_s.value)} for "
-        f"{cost_text(best.usd)}{ties}",
-        "bold",
-    )
+    yield Paragraph(ranking_sentence(ranking), "bold")
+    if margin := margin_text(ranking):
+        yield Paragraph(margin)
     yield ""
     yield _setups(today, ranking.best)
     yield ""
@@ -186,6 +181,27 @@ def ranking_lines(
     yield Paragraph(
         f"{ranking.tried} types tried" + (f"; left out: {left_text}" if left_text else ""), "dim", 2
     )
+
+
+def ranking_sentence(ranking: TypeRanking) -> str:
+    """The best option, and how many other types may be as good."""
+    by = "Cheapest" if ranking.objective == "cost" else "Fastest"
+    within = "" if ranking.deadline_s is None else f" within {format_duration(ranking.deadline_s)}"
+    ties = "" if ranking.ties < 1 else f"; {count_of(ranking.ties, 'other type')} may be as good"
+    return f"{by}{within}: {_option_text(ranking.best[0])}{ties}"
+
+
+def margin_text(ranking: TypeRanking) -> str:
+    """The option that meets the deadline with its interval; empty if it is the best one."""
+    if not ranking.in_time:
+        return "No option meets the deadline with its whole interval."
+    if ranking.recommended.name == ranking.best[0].name:
+        return ""
+    return f"Its whole interval within the deadline: {_option_text(ranking.recommended)}"
+
+
+def _option_text(found: WhatIfPrediction) -> str:
+    return f"{found.name}, about {format_duration(found.time_s.value)} for {cost_text(found.usd)}"
 
 
 def validation_lines(validation: Validation) -> Iterator[Paragraph | Table | str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,42 @@ def test_absurdly_many_executors_are_answered(server: Asked) -> None:
     assert target["prediction"]["extrapolated"]
 
 
+def test_a_catalog_is_ranked_as_the_verb_ranks_it(server: Asked, settings: Settings) -> None:
+    id_ = server.imported(SLOW)
+    answer = server.client.get(f"/api/whatif?trial={id_}&on=current&deadline=1min").json()
+    found = answer["ranking"]
+    options = ("--on", "current", "--deadline", "1min")
+    typed = json.loads("\n".join(into_pipe(settings, "whatif", id_, *options, "--json")))["data"]
+    ranking = found["ranking"]
+    for each in (*typed["best"], typed["recommended"]):
+        each["stages"] = []
+    assert ranking == typed
+    assert found["sentence"] in "\n".join(into_pipe(settings, "whatif", id_, *options))
+    times = [each["time_s"]["value"] for each in ranking["frontier"]]
+    costs = [each["usd"]["value"] for each in ranking["frontier"]]
+    assert times == sorted(times)
+    assert costs == sorted(costs, reverse=True)
+    assert ranking["recommended"]["time_s"]["high"] <= 60
+
+
+def test_another_objective_of_a_ranking_is_answered_from_memory(
+    server: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = server.imported(SLOW)
+    asked = f"/api/whatif?trial={id_}&on=current"
+    cheap = server.client.get(asked).json()["ranking"]["ranking"]
+    monkeypatch.setattr("venturi.jobs.whatif.model.JobModel.rough_s", None)
+    assert server.client.get(asked).json()["ranking"]["ranking"] == cheap
+    monkeypatch.undo()
+    for number in range(3):
+        began_s = time.process_time()
+        fast = server.client.get(f"{asked}&objective=time&deadline={40 + number}s").json()
+        took_s = time.process_time() - began_s
+    assert took_s <= 0.3
+    best = fast["ranking"]["ranking"]["best"][0]
+    assert best["time_s"]["value"] < cheap["best"][0]["time_s"]["value"]
+
+
 def test_without_changes_the_job_is_as_recorded(server: Asked) -> None:
     found = server.ask(server.imported(SLOW))
     assert not found["changed"]
@@ -146,6 +183,8 @@ def test_without_a_trial_the_newest_jobs_are_listed(server: Asked) -> None:
         ("data=0x", "VEN-UNIT-SYNTAX", "not a factor above 0"),
         ("executors=0", "VEN-UNIT-SYNTAX", "not a number above 0, or a range"),
         ("set=spark.sql.shuffle.partitions%3D0", "VEN-UNIT-SYNTAX", "not a number above 0"),
+        ("on=current&deadline=1s", "VEN-MODEL-INPUT", "no machine type can run"),
+        ("on=current&deadline=soon", "VEN-UNIT-SYNTAX", "is not a duration"),
         ("usd_per_node_hour=-1", "VEN-API-REQUEST", "greater than or equal to 0"),
     ],
 )

@@ -187,7 +187,7 @@ def _show_ranking(
     if as_json:
         print_json(found)
         return
-    next_step(f"venturi whatif {id_} --on {_on(found.best[0])}: its stages")
+    next_step(f"venturi whatif {id_} --on {_on(found.recommended)}: its stages")
     show(*ranking_lines(found, job.today()))
 
 

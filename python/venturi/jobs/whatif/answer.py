@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -147,7 +147,8 @@ _MOST_KEPT = 16
 class RecordedJob:
     """A recorded job that questions can be asked about; loads and checks it once.
 
-    `prices` are the user's: they count more than those of catalogs.
+    `prices` are the user's: they count more than those of catalogs. `kept` are rankings, by
+    question.
     """
 
     def __init__(
@@ -179,6 +180,7 @@ class RecordedJob:
         self.setup: Setup = self._recorded_setup(repository)
         self._unchanged: dict[Setup, WhatIfPrediction] = {}
         self._models: dict[tuple[object, ...], JobModel] = {}
+        self.kept: dict[tuple[object, ...], Any] = {}
         self.settings: Mapping[str, str] = self.line.account.configuration
         if ADAPTIVE not in self.settings and not _adaptive_by_default(self.line):
             self.settings = {**self.settings, ADAPTIVE: "false"}

@@ -10,6 +10,14 @@ export interface CapacityEffect {
   slow_s: number;
   measure: string;
 }
+export interface RankedOption {
+  name: string;
+  hosts: number;
+  slots: number;
+  time_s: Bounds;
+  usd: Bounds | null;
+  tied: boolean;
+}
 export interface SizeCurve {
   by: string;
   points: SizePoint[];
@@ -34,6 +42,41 @@ export interface StagePrediction {
   tasks_before: number;
   tasks_after: number;
   limit: string;
+}
+export interface TypeRanking {
+  objective: "cost" | "time";
+  deadline_s: number | null;
+  best: WhatIfPrediction[];
+  recommended: WhatIfPrediction;
+  in_time: boolean;
+  tried: number;
+  ties: number;
+  too_small: number;
+  unpriced: number;
+  late: number;
+  frontier: RankedOption[];
+  options: RankedOption[];
+}
+export interface WhatIfPrediction {
+  name: string;
+  hosts: number;
+  executors: number;
+  slots: number;
+  time_s: Bounds;
+  usd: Bounds | null;
+  unpriced: string;
+  core_hours: number;
+  limits: {
+    [k: string]: number;
+  };
+  baselines_s: {
+    [k: string]: number;
+  };
+  rests_on: CapacityEffect[];
+  assumes: string[];
+  interval_from: string;
+  extrapolated: boolean;
+  stages: StagePrediction[];
 }
 export interface WhatIfCapacity {
   name: string;
@@ -64,27 +107,6 @@ export interface WhatIfSide {
   rests_on: string[];
   stages_left_out: number;
 }
-export interface WhatIfPrediction {
-  name: string;
-  hosts: number;
-  executors: number;
-  slots: number;
-  time_s: Bounds;
-  usd: Bounds | null;
-  unpriced: string;
-  core_hours: number;
-  limits: {
-    [k: string]: number;
-  };
-  baselines_s: {
-    [k: string]: number;
-  };
-  rests_on: CapacityEffect[];
-  assumes: string[];
-  interval_from: string;
-  extrapolated: boolean;
-  stages: StagePrediction[];
-}
 export interface WhatIfJob {
   id: string;
   name: string;
@@ -94,5 +116,20 @@ export interface WhatIfJob {
 }
 export interface WhatIfPage {
   answer: WhatIfData | null;
+  ranking: WhatIfRanking | null;
   jobs: WhatIfJob[];
+}
+export interface WhatIfRanking {
+  trial: string;
+  job: string;
+  catalog: string;
+  sentence: string;
+  margin: string;
+  today: WhatIfSide;
+  ranking: TypeRanking;
+  rests_on: string[];
+  not_modeled: string[];
+  limit_words: {
+    [k: string]: string;
+  };
 }

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Annotated
 
 from venturi.core.settings import load
+from venturi.core.units import parse_duration_s
 from venturi.jobs.whatif.answer import (
     RecordedJob,
     WhatIfPrediction,
@@ -15,10 +16,11 @@ from venturi.jobs.whatif.answer import (
 )
 from venturi.jobs.whatif.changes import JobChanges
 from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
+from venturi.jobs.whatif.ranking import Objective, rank
 from venturi.jobs.whatif.setup import Setup
 from venturi.jobs.whatif.size_curve import size_curve
 from venturi.machines.advice.volumes import equipped
-from venturi.machines.catalog import Catalog, load_shipped
+from venturi.machines.catalog import Catalog, load_shipped, shipped
 from venturi.machines.catalog.find import shipped_with
 from venturi.machines.cost.prices_file import own_job_prices
 from venturi.record.account_kind import ACCOUNT_KINDS
@@ -33,6 +35,8 @@ from venturi.terminal.whatif import (
     LIMIT_WORDS,
     effect_text,
     limit_text,
+    margin_text,
+    ranking_sentence,
     replay_text,
     sentence,
 )
@@ -43,6 +47,7 @@ from venturi.web.api.jobs.whatif_shapes import (
     WhatIfData,
     WhatIfJob,
     WhatIfPage,
+    WhatIfRanking,
     WhatIfSide,
 )
 from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
@@ -67,7 +72,9 @@ def whatif(
     on: Annotated[
         list[str] | None,
         Parameter(
-            description="Machine type and number.", max_length=5, examples=[["i4i.4xlarge:8"]]
+            description="Machine type and number. The name of a catalog ranks all of its types.",
+            max_length=5,
+            examples=[["i4i.4xlarge:8"]],
         ),
     ] = None,
     source: Annotated[
@@ -98,13 +105,21 @@ def whatif(
         float | None,
         Parameter(ge=0, allow_inf_nan=False, description="Price of each target machine per hour."),
     ] = None,
+    objective: Annotated[
+        Objective, Parameter(description="How to rank the types of a catalog.")
+    ] = "cost",
+    deadline: Annotated[
+        str | None,
+        Parameter(max_length=40, description="Rank only what meets it.", examples=["30min"]),
+    ] = None,
 ) -> WhatIfPage:
     """Time and cost of a recorded Spark job elsewhere, with intervals, baselines and origins."""
     repository = services.repository
     if trial is None:
-        return WhatIfPage(None, _newest(repository))
+        return WhatIfPage(None, None, _newest(repository))
+    ranked = next((name for name in on or () if name in shipped()), None)
     question = WhatIfQuestion(
-        on or (),
+        [each for each in on or () if each != ranked],
         executors,
         cores_per_executor,
         disk,
@@ -115,12 +130,14 @@ def whatif(
     )
     found = repository.get(trial)
     names = question.type_names() + ([source] if source else [])
-    catalogs = [_catalog(name) for name in shipped_with(names)]
+    catalogs = [_catalog(name) for name in ([ranked] if ranked else shipped_with(names))]
     ran_on = type_in(catalogs, source) if source else recorded_type(catalogs, found)
-    targets = question.targets(catalogs)
     prices = own_job_prices(load().job_prices)
     job = recorded_jobs(repository).of(repository, found, ran_on, prices)
-    return WhatIfPage(_answered(job, targets), ())
+    if ranked is not None:
+        by = objective, parse_duration_s(deadline) if deadline else None
+        return WhatIfPage(None, _ranked(job, catalogs[0], question.changes()[0], by), ())
+    return WhatIfPage(_answered(job, question.targets(catalogs)), None, ())
 
 
 @lru_cache(8)
@@ -147,6 +164,31 @@ def _answered(job: RecordedJob, targets: list[JobChanges]) -> WhatIfData:
         size_curve(job, targets[best], found.targets[best]),
         found.not_modeled,
         replay_text(found),
+        LIMIT_WORDS,
+    )
+
+
+def _ranked(
+    job: RecordedJob, catalog: Catalog, change: JobChanges, by: tuple[Objective, float | None]
+) -> WhatIfRanking:
+    found = rank(job, change, [catalog], *by)
+    bare = replace(
+        found,
+        best=tuple(replace(each, stages=()) for each in found.best),
+        recommended=replace(found.recommended, stages=()),
+    )
+    chosen = found.recommended
+    assumes = (f"assumes: {text}" for text in chosen.assumes)
+    return WhatIfRanking(
+        job.trial.id,
+        job.line.account.application.name,
+        catalog.name,
+        ranking_sentence(found),
+        margin_text(found),
+        _side(replace(job.today(), stages=()), job.setup),
+        bare,
+        (*map(effect_text, chosen.rests_on), chosen.interval_from, *assumes),
+        change.not_modeled,
         LIMIT_WORDS,
     )
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from venturi.core.quantity import Quantity
 from venturi.jobs.whatif.answer import WhatIfPrediction
+from venturi.jobs.whatif.ranking import TypeRanking
 from venturi.jobs.whatif.size_curve import SizeCurve
 
 
@@ -70,8 +71,25 @@ class WhatIfData:
 
 
 @dataclass(frozen=True, slots=True)
+class WhatIfRanking:
+    """All types of a `catalog` ranked for the job; `margin` is about the recommended option."""
+
+    trial: str
+    job: str
+    catalog: str
+    sentence: str
+    margin: str
+    today: WhatIfSide
+    ranking: TypeRanking
+    rests_on: tuple[str, ...]
+    not_modeled: tuple[str, ...]
+    limit_words: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIfPage:
-    """The `answer`; without a trial the newest `jobs` to choose from."""
+    """The `answer` or `ranking`; without a trial the newest `jobs` to choose from."""
 
     answer: WhatIfData | None
+    ranking: WhatIfRanking | None
     jobs: tuple[WhatIfJob, ...]

@@ -34,7 +34,7 @@ import {
 } from "./charts";
 import { bestOf } from "./steps";
 
-const bounds = (value: Bounds | null, tell: (value: number) => string): Cell =>
+export const bounds = (value: Bounds | null, tell: (value: number) => string): Cell =>
   value && {
     value: value.value,
     show: (
@@ -45,7 +45,8 @@ const bounds = (value: Bounds | null, tell: (value: number) => string): Cell =>
     ),
   };
 
-const limitOf = ({ limit_words: words }: WhatIfData, name: string) => words[name] ?? name;
+export const limitOf = ({ limit_words: words }: Pick<WhatIfData, "limit_words">, name: string) =>
+  words[name] ?? name;
 
 const time = (value: number): Cell => ({ value, show: duration(value) });
 
@@ -220,7 +221,7 @@ function Stages({ data }: { data: WhatIfData }) {
 }
 
 /** A sentence begins with a capital letter, but the name of a type stays as it is. */
-export const Verdict = ({ data: { sentence } }: { data: WhatIfData }) => (
+export const Verdict = ({ sentence }: { sentence: string }) => (
   <p className="verdict" aria-live="polite">
     <strong>{fullStop(sentence.startsWith("as ") ? capital(sentence) : sentence)}</strong>
   </p>

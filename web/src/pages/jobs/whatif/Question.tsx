@@ -1,9 +1,11 @@
 // The question: sliders and fields, each a parameter of the URL.
 import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
 import type { WhatIfSide } from "../../../generated/types";
+import { Choice } from "../../../parts/Analysis";
 import { Field } from "../../../parts/Field";
 import { useSearch } from "../../../state";
 import {
+  ALL_TYPES,
   DATA,
   DISKS,
   machinesOf,
@@ -18,7 +20,11 @@ import "./whatif.css";
 
 const PAUSE_MS = 120;
 const USUAL_MACHINES = 8;
-const FIELDS = ["type", "from", "price", "settings"] as const;
+const FIELDS = ["type", "from", "price", "settings", "deadline"] as const;
+const OBJECTIVES = [
+  ["cost", "lowest cost"],
+  ["time", "shortest time"],
+] as const;
 
 interface SliderOf {
   label: string;
@@ -65,10 +71,11 @@ function Texts(): ReactNode {
   const [search, edit] = useSearch();
   const machines = machinesOf(search.get("on"));
   const [texts, setTexts] = useState({
-    type: machines?.type ?? "",
+    type: machines?.type ?? search.get("on") ?? "",
     from: search.get("from") ?? "",
     price: search.get("usd_per_node_hour") ?? "",
     settings: search.getAll("set").join(" "),
+    deadline: search.get("deadline") ?? "",
   });
   const set = (name: (typeof FIELDS)[number]) => (value: string) =>
     setTexts((before) => ({ ...before, [name]: value }));
@@ -83,7 +90,9 @@ function Texts(): ReactNode {
       const nodes = machines?.nodes ?? USUAL_MACHINES;
       // As many executors run on each machine as fit.
       if (type && !machines) next.delete("executors");
-      put("on", type && !type.includes(":") ? `${type}:${nodes}` : type);
+      const bare = type === ALL_TYPES || type.includes(":");
+      put("on", type && !bare ? `${type}:${nodes}` : type);
+      put("deadline", texts.deadline.trim());
       put("from", texts.from.trim());
       put("usd_per_node_hour", texts.price.trim());
       next.delete("set");
@@ -98,6 +107,14 @@ function Texts(): ReactNode {
         onChange={set("type")}
         placeholder="i4i.4xlarge"
       />
+      {search.get("on") === ALL_TYPES && (
+        <Field
+          label="Deadline (optional)"
+          value={texts.deadline}
+          onChange={set("deadline")}
+          placeholder="30min"
+        />
+      )}
       <Field
         label="Today's machine type (optional)"
         value={texts.from}
@@ -126,6 +143,13 @@ function Texts(): ReactNode {
   );
 }
 
+const PARAMETERS = ["on", "from", "usd_per_node_hour", "set", "deadline"];
+
+const rankAll = (next: URLSearchParams) => {
+  next.delete("executors");
+  next.set("on", ALL_TYPES);
+};
+
 /** `today` gives the recorded values; it is unknown until a first answer. */
 export function Question({ today }: { today: WhatIfSide | undefined }) {
   const [search, edit] = useSearch();
@@ -138,6 +162,7 @@ export function Question({ today }: { today: WhatIfSide | undefined }) {
       { replace: true },
     );
   const machines = machinesOf(search.get("on"));
+  const ranks = search.get("on") === ALL_TYPES;
   const several = search.getAll("on").length > 1 || search.get("executors")?.includes("..");
   return (
     <div className="card whatif-question">
@@ -151,7 +176,7 @@ export function Question({ today }: { today: WhatIfSide | undefined }) {
               put={(value) => put("on")(`${machines.type}:${value ?? 1}`)}
             />
           )}
-          {(!machines || search.has("executors")) && (
+          {((!machines && !ranks) || search.has("executors")) && (
             <Slider
               label="Executors"
               steps={sizeSteps(today?.prediction.executors)}
@@ -178,10 +203,16 @@ export function Question({ today }: { today: WhatIfSide | undefined }) {
             value={search.get("network")}
             put={put("network")}
           />
+          {ranks && <Choice label="Rank by" param="objective" options={OBJECTIVES} />}
         </div>
       )}
       {/* The way back to an earlier URL must refill the form. */}
-      <Texts key={["on", "from", "usd_per_node_hour", "set"].map((n) => search.getAll(n)).join()} />
+      <Texts key={PARAMETERS.map((name) => search.getAll(name)).join()} />
+      {!ranks && (
+        <button type="button" className="quiet" onClick={() => edit(rankAll)}>
+          Rank all machine types for this job
+        </button>
+      )}
     </div>
   );
 }

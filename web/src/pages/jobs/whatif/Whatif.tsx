@@ -12,6 +12,7 @@ import { type Cell, DataTable, number } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { Answer, Verdict } from "./Answer";
 import { Question } from "./Question";
+import { Ranking } from "./Ranking";
 
 function Jobs({ jobs }: Pick<WhatIfPage, "jobs">) {
   if (jobs.length === 0)
@@ -66,7 +67,7 @@ export default function WhatIf() {
   const [search] = useSearch();
   const { data, problem, pending, stale } = useTwin("/api/whatif", search);
   const trial = search.get("trial");
-  const answer = data?.answer;
+  const answer = data?.answer ?? data?.ranking;
   // A refused question keeps the sliders of the last answer about the same job.
   const last = useRef<{ trial: string | null; today: WhatIfSide; job: string } | undefined>(
     undefined,
@@ -82,7 +83,7 @@ export default function WhatIf() {
       {trial && <Job trial={trial} name={known?.job} />}
       {answer && (
         <div className={stale ? "stale" : undefined}>
-          <Verdict data={answer} />
+          <Verdict sentence={answer.sentence} />
         </div>
       )}
       {trial && !exported && !hopeless(problem) && <Question today={known?.today} />}
@@ -91,7 +92,9 @@ export default function WhatIf() {
       {pending && <Pending what="the prediction" lines={30} />}
       {data && (
         <div className={stale ? "stale" : undefined} aria-busy={stale}>
-          {answer ? <Answer data={answer} /> : <Jobs jobs={data.jobs} />}
+          {data.answer && <Answer data={data.answer} />}
+          {data.ranking && <Ranking data={data.ranking} />}
+          {!answer && <Jobs jobs={data.jobs} />}
         </div>
       )}
     </Page>

@@ -28,13 +28,13 @@ export const TODAY = "throat";
 export const sizeOf = (curve: Pick<SizeCurve, "by">, point: SizePoint): number =>
   curve.by === "machines" ? point.hosts : point.executors;
 
-const dot = (cx: number, cy: number, role: string, large: boolean, view: View): Shape => ({
+export const dot = (cx: number, cy: number, role: string, large: boolean, view: View): Shape => ({
   type: "circle",
   shape: { cx, cy, r: large ? 6.5 : 3.5 },
   style: { fill: view.color(role), stroke: view.color("surface"), lineWidth: 1.25 },
 });
 
-const line = (points: number[][], stroke: string, more: object = {}): Shape => ({
+export const line = (points: number[][], stroke: string, more: object = {}): Shape => ({
   type: "polyline",
   shape: { points },
   style: { stroke, lineWidth: 2, fill: "none", ...more },

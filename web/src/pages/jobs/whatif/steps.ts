@@ -77,9 +77,12 @@ export function withValue(steps: readonly Step[], value: string | null): readonl
   return at < 0 ? [...steps, own] : [...steps.slice(0, at), own, ...steps.slice(at)];
 }
 
+/** The catalog with all current types: as a machine type, it asks to rank them. */
+export const ALL_TYPES = "current";
+
 /** `i4i.4xlarge:8` in its parts; without a number of machines, one. */
 export function machinesOf(on: string | null): { type: string; nodes: number } | null {
-  if (!on) return null;
+  if (!on || on === ALL_TYPES) return null;
   const [type = "", nodes = "1"] = on.split(":");
   return { type, nodes: Number.parseInt(nodes, 10) || 1 };
 }
