@@ -112,11 +112,13 @@ class SparkLog:
         attempt: int = 0,
         rdds: tuple[str | dict[str, Any], ...] = (),
         metrics: dict[int, int] | None = None,
+        parents: tuple[int, ...] = (),
     ) -> None:
         """An attempt at a stage of `rdds`, or of their types, which brings in `metrics` of SQL."""
         info = self._stage(id_, tasks) | {
             "Submission Time": at(from_s),
             "Stage Attempt ID": attempt,
+            "Parent IDs": list(parents),
             "RDD Info": [{"Name": each} if isinstance(each, str) else each for each in rdds],
         }
         self.add("StageSubmitted", **{"Stage Info": info})

@@ -97,7 +97,7 @@ function effect(search: URLSearchParams): Command | undefined {
 
 function whatif(search: URLSearchParams): Command | undefined {
   const trial = search.get("trial");
-  const options = { ...WHATIF, objective: "--objective", deadline: "--deadline" };
+  const options = { ...WHATIF, spot: "--spot", objective: "--objective", deadline: "--deadline" };
   return trial && changes(search) ? { words: ["whatif", trial], options } : undefined;
 }
 

@@ -9,6 +9,7 @@ from venturi.core.wording import count_of, percent
 from venturi.jobs.whatif.answer import BASELINES, WhatIfAnswer, WhatIfPrediction, fastest
 from venturi.jobs.whatif.model import DRIVER, LONGEST
 from venturi.jobs.whatif.ranking import TypeRanking
+from venturi.jobs.whatif.spot import SpotPrediction
 from venturi.jobs.whatif.uncertainty import CapacityEffect
 from venturi.jobs.whatif.validation import Validation
 from venturi.machines.cost.dataflow import Bounds
@@ -33,12 +34,17 @@ CAPACITY_WORDS = {
 SHOWN_EFFECTS = 2
 
 
-def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
+def whatif_lines(
+    answer: WhatIfAnswer, on_spot: Sequence[SpotPrediction] = ()
+) -> Iterator[Paragraph | Table | str]:
     """The whole answer, the first screen first."""
     best = answer.targets[fastest(answer)]
     yield Paragraph(sentence(answer), "bold")
     yield ""
     yield _setups(answer.today, answer.targets)
+    if on_spot:
+        yield ""
+        yield from _spot_lines(on_spot)
     made = table("simpler predictions", *BASELINES)
     for each in answer.targets:
         made.add(each.name, *(format_duration(each.baselines_s[name]) for name in BASELINES))
@@ -50,6 +56,31 @@ def whatif_lines(answer: WhatIfAnswer) -> Iterator[Paragraph | Table | str]:
         yield Paragraph(f"not modeled: {name}", "yellow", 2)
     yield Paragraph(replay_text(answer), "dim", 2)
     yield from _stages(best)
+
+
+def _spot_lines(found: Sequence[SpotPrediction]) -> Iterator[Paragraph | Table]:
+    made = table("on spot machines", "expected time", "expected cost", "losses", "each adds")
+    for each in found:
+        made.add(
+            each.name,
+            UNKNOWN if each.time_s is None else time_text(each.time_s),
+            cost_text(each.usd),
+            UNKNOWN if each.losses is None else f"{each.losses:.2g}",
+            format_duration(each.loss_s),
+        )
+    yield made
+    first = found[0]
+    yield Paragraph(
+        f"{first.rate.value:.2g} losses per machine and hour ({first.rate.kind}): "
+        f"{first.rate.source}",
+        "dim",
+        2,
+    )
+    for text in dict.fromkeys(each.do_not_use or each.unpriced for each in found):
+        if text:
+            yield Paragraph(text, "yellow", 2)
+    for text in first.assumes:
+        yield Paragraph(f"assumes: {text}", "dim", 2)
 
 
 def sentence(answer: WhatIfAnswer) -> str:

@@ -153,6 +153,16 @@ def test_another_objective_of_a_ranking_is_answered_from_memory(
     assert best["time_s"]["value"] < cheap["best"][0]["time_s"]["value"]
 
 
+def test_spot_machines_are_answered_as_by_the_verb(server: Asked, settings: Settings) -> None:
+    id_ = server.imported(SLOW)
+    (found,) = server.ask(id_, "on=i3.4xlarge:4&spot=catalog")["spot"]
+    options = ("--on", "i3.4xlarge:4", "--spot", "catalog")
+    typed = json.loads("\n".join(into_pipe(settings, "whatif", id_, *options, "--json")))["data"]
+    assert typed["spot"] == [found]
+    assert "on spot machines" in "\n".join(into_pipe(settings, "whatif", id_, *options))
+    assert server.ask(id_, "on=i3.4xlarge:4")["spot"] == []
+
+
 def test_without_changes_the_job_is_as_recorded(server: Asked) -> None:
     found = server.ask(server.imported(SLOW))
     assert not found["changed"]
@@ -185,6 +195,8 @@ def test_without_a_trial_the_newest_jobs_are_listed(server: Asked) -> None:
         ("set=spark.sql.shuffle.partitions%3D0", "VEN-UNIT-SYNTAX", "not a number above 0"),
         ("on=current&deadline=1s", "VEN-MODEL-INPUT", "no machine type can run"),
         ("on=current&deadline=soon", "VEN-UNIT-SYNTAX", "is not a duration"),
+        ("executors=4&spot=catalog", "VEN-MODEL-INPUT", "its type is unknown"),
+        ("executors=4&spot=0.1", "VEN-UNIT-SYNTAX", "nor a rate of losses"),
         ("usd_per_node_hour=-1", "VEN-API-REQUEST", "greater than or equal to 0"),
     ],
 )

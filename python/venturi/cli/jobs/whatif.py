@@ -66,6 +66,12 @@ if TYPE_CHECKING:
     help="Price of each target machine per hour; without --on also of today's.",
 )
 @click.option(
+    "--spot",
+    metavar="RATE/h|catalog",
+    help="Also show the expected time and cost on interruptible machines, with so many losses per "
+    "machine and hour, such as 0.05/h, or the catalog's.",
+)
+@click.option(
     "--objective",
     type=click.Choice(("cost", "time")),
     default="cost",
@@ -109,6 +115,7 @@ def command(
     data: str | None,
     settings: tuple[str, ...],
     usd_per_node_hour: float | None,
+    spot: str | None,
     objective: Objective,
     deadline_s: float | None,
     others: tuple[str, ...],
@@ -124,11 +131,15 @@ def command(
     from venturi.jobs.whatif.answer import RecordedJob, answer
     from venturi.jobs.whatif.changes import JobChanges
     from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
+    from venturi.jobs.whatif.spot import all_on_spot, spot_rate
     from venturi.terminal.whatif import whatif_lines
 
     if more and not others:
         raise click.UsageError("give more than one trial only with --validate")
+    per_hour = None if spot is None else spot_rate(spot)
     ranked = next((name for name in machines if name in shipped()), None)
+    if spot is not None and (ranked or others):
+        raise click.UsageError("give --spot without a catalog and without --validate")
     question = WhatIfQuestion(
         [each for each in machines if each != ranked],
         executors,
@@ -164,11 +175,12 @@ def command(
             "--network, --data, --set or --usd-per-node-hour"
         )
     found_answer = answer(job, wanted)
+    on_spots = () if spot is None else all_on_spot(job, wanted, found_answer, per_hour)
     if as_json:
-        print_json(found_answer)
+        print_json({**asdict(found_answer), "spot": on_spots} if on_spots else found_answer)
         return
     next_step(f"venturi whatif {id_} --on current: the best machine types for this job")
-    show(*whatif_lines(found_answer))
+    show(*whatif_lines(found_answer, on_spots))
 
 
 def _show_ranking(

@@ -34,6 +34,17 @@ export interface SizePoint {
     [k: string]: number;
   };
 }
+export interface SpotPrediction {
+  name: string;
+  rate: Quantity;
+  time_s: Bounds | null;
+  usd: Bounds | null;
+  losses: number | null;
+  loss_s: number;
+  do_not_use: string;
+  unpriced: string;
+  assumes: string[];
+}
 export interface StagePrediction {
   stage: string;
   name: string;
@@ -97,6 +108,7 @@ export interface WhatIfData {
   limit_words: {
     [k: string]: string;
   };
+  spot: SpotPrediction[];
 }
 export interface WhatIfSide {
   prediction: WhatIfPrediction;

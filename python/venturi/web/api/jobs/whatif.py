@@ -19,6 +19,7 @@ from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
 from venturi.jobs.whatif.ranking import Objective, rank
 from venturi.jobs.whatif.setup import Setup
 from venturi.jobs.whatif.size_curve import size_curve
+from venturi.jobs.whatif.spot import all_on_spot, spot_rate
 from venturi.machines.advice.volumes import equipped
 from venturi.machines.catalog import Catalog, load_shipped, shipped
 from venturi.machines.catalog.find import shipped_with
@@ -105,6 +106,10 @@ def whatif(
         float | None,
         Parameter(ge=0, allow_inf_nan=False, description="Price of each target machine per hour."),
     ] = None,
+    spot: Annotated[
+        str | None,
+        Parameter(max_length=40, description="Losses per machine: 0.05/h, or `catalog`."),
+    ] = None,
     objective: Annotated[
         Objective, Parameter(description="How to rank the types of a catalog.")
     ] = "cost",
@@ -118,16 +123,8 @@ def whatif(
     if trial is None:
         return WhatIfPage(None, None, _newest(repository))
     ranked = next((name for name in on or () if name in shipped()), None)
-    question = WhatIfQuestion(
-        [each for each in on or () if each != ranked],
-        executors,
-        cores_per_executor,
-        disk,
-        network,
-        data,
-        settings or (),
-        usd_per_node_hour,
-    )
+    wanted = [each for each in on or () if each != ranked], executors, cores_per_executor, disk
+    question = WhatIfQuestion(*wanted, network, data, settings or (), usd_per_node_hour)
     found = repository.get(trial)
     names = question.type_names() + ([source] if source else [])
     catalogs = [_catalog(name) for name in ([ranked] if ranked else shipped_with(names))]
@@ -137,7 +134,7 @@ def whatif(
     if ranked is not None:
         by = objective, parse_duration_s(deadline) if deadline else None
         return WhatIfPage(None, _ranked(job, catalogs[0], question.changes()[0], by), ())
-    return WhatIfPage(_answered(job, question.targets(catalogs)), None, ())
+    return WhatIfPage(_answered(job, question.targets(catalogs), spot), None, ())
 
 
 @lru_cache(8)
@@ -146,8 +143,9 @@ def _catalog(name: str) -> Catalog:
     return equipped(load_shipped(name))
 
 
-def _answered(job: RecordedJob, targets: list[JobChanges]) -> WhatIfData:
+def _answered(job: RecordedJob, targets: list[JobChanges], spot: str | None) -> WhatIfData:
     found = answer(job, targets)
+    on_spot = () if spot is None else all_on_spot(job, targets, found, spot_rate(spot))
     changed = targets != [JobChanges()]
     if not changed:
         found = replace(found, targets=(replace(found.targets[0], name=job.setup.name),))
@@ -165,6 +163,7 @@ def _answered(job: RecordedJob, targets: list[JobChanges]) -> WhatIfData:
         found.not_modeled,
         replay_text(found),
         LIMIT_WORDS,
+        on_spot,
     )
 
 

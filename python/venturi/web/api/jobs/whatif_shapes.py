@@ -10,6 +10,7 @@ from venturi.core.quantity import Quantity
 from venturi.jobs.whatif.answer import WhatIfPrediction
 from venturi.jobs.whatif.ranking import TypeRanking
 from venturi.jobs.whatif.size_curve import SizeCurve
+from venturi.jobs.whatif.spot import SpotPrediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class WhatIfData:
     """The job `today` and on each of the `targets`, of which `best` is the place of the fastest.
 
     `curve` is the fastest one by size. If nothing was `changed`, the only target is as recorded.
-    `limit_words` has bottlenecks in words, where these differ from their names.
+    `limit_words` has bottlenecks in words, where these differ from their names. `spot` has the
+    targets on interruptible machines, if the question has their losses.
     """
 
     trial: str
@@ -68,6 +70,7 @@ class WhatIfData:
     not_modeled: tuple[str, ...]
     replay: str
     limit_words: Mapping[str, str]
+    spot: tuple[SpotPrediction, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,40 @@ function Setups({ data }: { data: WhatIfData }) {
   );
 }
 
+function Spot({ data: { spot } }: { data: WhatIfData }) {
+  const [first] = spot;
+  if (!first) return null;
+  const reasons = new Set(spot.map((each) => each.do_not_use || each.unpriced).filter(Boolean));
+  return (
+    <>
+      <h3>On spot machines</h3>
+      <DataTable
+        caption="On spot machines"
+        columns={[
+          { name: "Setup" },
+          number("Expected time"),
+          number("Expected cost"),
+          number("Losses"),
+          number("Each adds"),
+        ]}
+        rows={spot.map((each): Cell[] => [
+          each.name,
+          bounds(each.time_s, duration),
+          bounds(each.usd, dollars),
+          each.losses && { value: each.losses, show: three(each.losses) },
+          time(each.loss_s),
+        ])}
+      />
+      <p className="aside">
+        {three(first.rate.value)} losses per machine and hour ({first.rate.kind}):{" "}
+        {fullStop(first.rate.source)}{" "}
+        {first.assumes.map((text) => capital(fullStop(text))).join(" ")}
+        {[...reasons].map((reason) => ` ${capital(fullStop(reason))}`)}
+      </p>
+    </>
+  );
+}
+
 function Limits({ data, side }: { data: WhatIfData; side: WhatIfSide }) {
   const parts = Object.entries(side.prediction.limits).filter(([, share]) => share >= 0.005);
   return (
@@ -238,6 +272,7 @@ export function Answer({ data }: { data: WhatIfData }) {
         <Notices texts={data.not_modeled.map((name) => `Not modeled: ${name}.`)} />
         <Setups data={data} />
         <Limits data={data} side={best} />
+        <Spot data={data} />
       </section>
       <section aria-labelledby="sizes">
         <h2 id="sizes">With fewer and more {data.curve.by}</h2>

@@ -20,7 +20,7 @@ import "./whatif.css";
 
 const PAUSE_MS = 120;
 const USUAL_MACHINES = 8;
-const FIELDS = ["type", "from", "price", "settings", "deadline"] as const;
+const FIELDS = ["type", "from", "price", "settings", "deadline", "spot"] as const;
 const OBJECTIVES = [
   ["cost", "lowest cost"],
   ["time", "shortest time"],
@@ -76,6 +76,7 @@ function Texts(): ReactNode {
     price: search.get("usd_per_node_hour") ?? "",
     settings: search.getAll("set").join(" "),
     deadline: search.get("deadline") ?? "",
+    spot: search.get("spot") ?? "",
   });
   const set = (name: (typeof FIELDS)[number]) => (value: string) =>
     setTexts((before) => ({ ...before, [name]: value }));
@@ -93,6 +94,7 @@ function Texts(): ReactNode {
       const bare = type === ALL_TYPES || type.includes(":");
       put("on", type && !bare ? `${type}:${nodes}` : type);
       put("deadline", texts.deadline.trim());
+      put("spot", texts.spot.trim());
       put("from", texts.from.trim());
       put("usd_per_node_hour", texts.price.trim());
       next.delete("set");
@@ -107,12 +109,19 @@ function Texts(): ReactNode {
         onChange={set("type")}
         placeholder="i4i.4xlarge"
       />
-      {search.get("on") === ALL_TYPES && (
+      {search.get("on") === ALL_TYPES ? (
         <Field
           label="Deadline (optional)"
           value={texts.deadline}
           onChange={set("deadline")}
           placeholder="30min"
+        />
+      ) : (
+        <Field
+          label="Losses of a spot machine (optional)"
+          value={texts.spot}
+          onChange={set("spot")}
+          placeholder="0.05/h, or catalog"
         />
       )}
       <Field
@@ -143,7 +152,7 @@ function Texts(): ReactNode {
   );
 }
 
-const PARAMETERS = ["on", "from", "usd_per_node_hour", "set", "deadline"];
+const PARAMETERS = ["on", "from", "usd_per_node_hour", "set", "deadline", "spot"];
 
 const rankAll = (next: URLSearchParams) => {
   next.delete("executors");
