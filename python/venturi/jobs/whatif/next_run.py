@@ -1,4 +1,4 @@
-"""The time of a planned Spark run in local mode, from a recorded run with other settings or data.
+"""The time of a planned Spark run, from a recorded run with other settings or data.
 
 The what-if model predicts the application. The rest of the run, such as the start of Spark, takes
 as long as in the recorded one.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.whatif.answer import RecordedJob, distances_of
-from venturi.jobs.whatif.changes import MODELED, JobChanges
+from venturi.jobs.whatif.changes import CORES, INSTANCES, MEMORY, MODELED, JobChanges
 from venturi.jobs.whatif.setup import SetupChange
 from venturi.jobs.whatif.task_plan import size_setting
 from venturi.jobs.whatif.validation import OWN_SETTINGS
@@ -22,16 +22,35 @@ from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 WHAT_IF = "what-if model"
-_MASTER, _HEAP = "spark.master", "spark.driver.memory"
-_SETUP = frozenset({_MASTER, _HEAP, "threads", "memory_bytes", "input_bytes"})
+_MASTER, _LOCAL_HEAP = "spark.master", "spark.driver.memory"
+_MOST_CORES = "spark.cores.max"
+_SETUP = frozenset(
+    {
+        *(_MASTER, _LOCAL_HEAP, _MOST_CORES, INSTANCES, CORES, MEMORY),
+        *("spark.executor.memoryOverhead", "threads", "memory_bytes", "input_bytes", "workers"),
+    }
+)
 """Configuration that is the setup or the size of the data, which the model knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Executors:
+    """How many executors, each with so many cores; of a local mode one, the driver's."""
+
+    local: bool
+    count: int
+    cores: int
+
+    @property
+    def slots(self) -> int:
+        return self.count * self.cores
 
 
 @dataclass(frozen=True, slots=True)
 class _RunChange:
     """Factors of slots and data from a recorded run to the planned one, and modeled settings."""
 
-    slots: int
+    executors: _Executors
     slot_factor: float
     data: float
     heap_bytes: float | None
@@ -59,15 +78,14 @@ def predict_from_job(
         job = RecordedJob(repository, trial)
         asked = JobChanges(
             SetupChange(
-                cores_per_executor=change.slots * job.setup.task_cpus
-                if change.slot_factor != 1
-                else None,
+                executors=None if change.executors.local else change.executors.count,
+                cores_per_executor=_cores(change, job),
                 heap_bytes=change.heap_bytes,
             ),
             change.data,
             dict(change.settings),
         )
-        target = job.target(asked)
+        target = replace(job.target(asked), hosts=job.setup.hosts)
         time_s = job.predict(asked, target, baselines=False).time_s
     except VenturiError:
         return None
@@ -85,9 +103,16 @@ def predict_from_job(
     )
 
 
+def _cores(change: _RunChange, job: RecordedJob) -> int | None:
+    """Cores of each executor; None as recorded. In local mode, a thread is a slot."""
+    if change.executors.local:
+        return None if change.slot_factor == 1 else change.executors.slots * job.setup.task_cpus
+    return change.executors.cores
+
+
 def _change(trial: Trial, planned: Trial) -> _RunChange | None:
     """The change from `trial` to `planned`; None if the model doesn't know all of it."""
-    there, here = _slots(planned), _slots(trial)
+    there, here = _executors(planned), _executors(trial)
     sizes = planned.workload.input_bytes, trial.workload.input_bytes
     if (
         trial.state is not State.SUCCEEDED
@@ -95,6 +120,7 @@ def _change(trial: Trial, planned: Trial) -> _RunChange | None:
         or not has_account(trial)
         or there is None
         or here is None
+        or here.local != there.local
         or not all(sizes)
         or _place(trial) != _place(planned)
     ):
@@ -109,14 +135,15 @@ def _change(trial: Trial, planned: Trial) -> _RunChange | None:
     }
     if any(key not in MODELED or value is None for key, value in differ.items()):
         return None
-    heap = after.get(_HEAP)
-    changed = heap is not None and heap != before.get(_HEAP)
+    own = _LOCAL_HEAP if there.local else MEMORY
+    heap = after.get(own)
+    changed = heap is not None and heap != before.get(own)
     data = float(sizes[0] or 0) / float(sizes[1] or 1)
     return _RunChange(
         there,
-        there / here,
+        there.slots / here.slots,
         data,
-        size_setting({_HEAP: str(heap)}, _HEAP) if changed else None,
+        size_setting({own: str(heap)}, own) if changed else None,
         tuple(sorted((key, str(value)) for key, value in differ.items())),
     )
 
@@ -132,8 +159,22 @@ def _place(trial: Trial) -> tuple[object, ...]:
     )
 
 
-def _slots(trial: Trial) -> int | None:
-    """The threads of a Spark in local mode; None for any other deployment."""
-    master = str(trial.configuration.get(_MASTER) or "")
-    count = master.removeprefix("local[").removesuffix("]").partition(",")[0]
-    return int(count) if master.startswith("local[") and count.isdecimal() and int(count) else None
+def _executors(trial: Trial) -> _Executors | None:
+    """The executors of a Spark in local mode, or of a cluster; None if not configured."""
+    chosen = trial.configuration
+    master = str(chosen.get(_MASTER) or "")
+    if master.startswith("local"):
+        count = _number(master.removeprefix("local[").removesuffix("]").partition(",")[0])
+        return None if count is None else _Executors(True, 1, count)
+    cores = _number(chosen.get(CORES))
+    if cores is None:
+        return None
+    most = _number(chosen.get(_MOST_CORES))
+    count = _number(chosen.get(INSTANCES)) or (most and most // cores)
+    return _Executors(False, count, cores) if count else None
+
+
+def _number(value: object) -> int | None:
+    """A number above 0, which a setting may have as text."""
+    text = str(value)
+    return int(text) if text.isdecimal() and int(text) else None
