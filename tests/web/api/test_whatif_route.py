@@ -196,6 +196,7 @@ def test_without_a_trial_the_newest_jobs_are_listed(server: Asked) -> None:
         ("on=current&deadline=1s", "VEN-MODEL-INPUT", "no machine type can run"),
         ("on=current&deadline=soon", "VEN-UNIT-SYNTAX", "is not a duration"),
         ("executors=4&spot=catalog", "VEN-MODEL-INPUT", "its type is unknown"),
+        ("on=current&spot=0.1/h", "VEN-MODEL-INPUT", "isn't part of a ranking"),
         ("executors=4&spot=0.1", "VEN-UNIT-SYNTAX", "nor a rate of losses"),
         ("usd_per_node_hour=-1", "VEN-API-REQUEST", "greater than or equal to 0"),
     ],

@@ -131,7 +131,7 @@ def command(
     from venturi.jobs.whatif.answer import RecordedJob, answer
     from venturi.jobs.whatif.changes import JobChanges
     from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
-    from venturi.jobs.whatif.spot import all_on_spot, spot_rate
+    from venturi.jobs.whatif.spot import all_on_spot, no_ranking, spot_rate
     from venturi.terminal.whatif import whatif_lines
 
     if more and not others:
@@ -139,7 +139,7 @@ def command(
     per_hour = None if spot is None else spot_rate(spot)
     ranked = next((name for name in machines if name in shipped()), None)
     if spot is not None and (ranked or others):
-        raise click.UsageError("give --spot without a catalog and without --validate")
+        raise no_ranking() if ranked else click.UsageError("give --spot without --validate")
     question = WhatIfQuestion(
         [each for each in machines if each != ranked],
         executors,

@@ -69,6 +69,16 @@ def spot_rate(text: str) -> float | None:
     return rate
 
 
+def no_ranking() -> UsageError:
+    """The refusal to rank the types of a catalog as interruptible machines."""
+    return UsageError(
+        "VEN-MODEL-INPUT",
+        "--spot isn't part of a ranking of all types",
+        where={"option": "--spot"},
+        hint="name the machines, such as --on i3.4xlarge:4",
+    )
+
+
 def all_on_spot(
     job: RecordedJob, changes: Sequence[JobChanges], found: WhatIfAnswer, per_hour: float | None
 ) -> tuple[SpotPrediction, ...]:

@@ -19,7 +19,7 @@ from venturi.jobs.whatif.question import WhatIfQuestion, recorded_type, type_in
 from venturi.jobs.whatif.ranking import Objective, rank
 from venturi.jobs.whatif.setup import Setup
 from venturi.jobs.whatif.size_curve import size_curve
-from venturi.jobs.whatif.spot import all_on_spot, spot_rate
+from venturi.jobs.whatif.spot import all_on_spot, no_ranking, spot_rate
 from venturi.machines.advice.volumes import equipped
 from venturi.machines.catalog import Catalog, load_shipped, shipped
 from venturi.machines.catalog.find import shipped_with
@@ -131,6 +131,8 @@ def whatif(
     ran_on = type_in(catalogs, source) if source else recorded_type(catalogs, found)
     prices = own_job_prices(load().job_prices)
     job = recorded_jobs(repository).of(repository, found, ran_on, prices)
+    if ranked is not None and spot is not None:
+        raise no_ranking()
     if ranked is not None:
         by = objective, parse_duration_s(deadline) if deadline else None
         return WhatIfPage(None, _ranked(job, catalogs[0], question.changes()[0], by), ())

@@ -94,7 +94,7 @@ function Texts(): ReactNode {
       const bare = type === ALL_TYPES || type.includes(":");
       put("on", type && !bare ? `${type}:${nodes}` : type);
       put("deadline", texts.deadline.trim());
-      put("spot", texts.spot.trim());
+      put("spot", type === ALL_TYPES ? "" : texts.spot.trim());
       put("from", texts.from.trim());
       put("usd_per_node_hour", texts.price.trim());
       next.delete("set");
@@ -156,6 +156,7 @@ const PARAMETERS = ["on", "from", "usd_per_node_hour", "set", "deadline", "spot"
 
 const rankAll = (next: URLSearchParams) => {
   next.delete("executors");
+  next.delete("spot");
   next.set("on", ALL_TYPES);
 };
 
