@@ -410,6 +410,16 @@ def memory(args: argparse.Namespace) -> dict[str, object]:
     }
 
 
+def cpu(args: argparse.Namespace) -> dict[str, object]:
+    rates = {"mean": 2e8, "min": 1e8, "max": 3e8, "stdev": 1e8, "iterations": [1e8, 2e8, 3e8]}
+    kinds = ("integer", "memory", "compression", "serialization")
+    speeds = [
+        {"kind": kind, "unit": "1/s" if kind == "integer" else "B/s", "per_core": rates}
+        for kind in kinds
+    ]
+    return {"threads": 2, "speeds": speeds}
+
+
 def main() -> None:
     args, _ = parser().parse_known_args()
     if args.command == "sort":
@@ -429,6 +439,7 @@ def main() -> None:
             "disk": disk,
             "net": net,
             "memory": memory,
+            "cpu": cpu,
             "sample": sample,
             "facts": lambda _: facts(),
         }[args.command](args)

@@ -64,6 +64,8 @@ enum Work {
     Net(cmd::net::Args),
     /// How fast memory can be written for the first time, and again
     Memory(cmd::memory::Args),
+    /// How fast a core sorts, copies memory, compresses and serializes
+    Cpu(cmd::cpu::Args),
     /// Describe this host: CPU, memory, disks, file systems, network
     Facts(cmd::facts::Args),
     /// Sample the use of CPU, memory, disks and network at intervals, until stopped
@@ -88,6 +90,7 @@ impl Work {
             Self::Disk(_) => "disk",
             Self::Net(_) => "net",
             Self::Memory(_) => "memory",
+            Self::Cpu(_) => "cpu",
             Self::Facts(_) => "facts",
             Self::Sample(_) => "sample",
             Self::Trace(_) => "trace",
@@ -106,6 +109,7 @@ impl Work {
             Self::Disk(args) => cmd::disk::run(args, events),
             Self::Net(args) => cmd::net::run(args, events),
             Self::Memory(args) => cmd::memory::run(args, events),
+            Self::Cpu(args) => cmd::cpu::run(args, events),
             Self::Facts(args) => cmd::facts::run(args, events),
             Self::Sample(args) => cmd::sample::run(args, events),
             Self::Trace(args) => cmd::trace::run(args, events),

@@ -6,6 +6,7 @@
 //! sort can reach the measured rates. One call measures one host; to measure several hosts, start
 //! one agent on each and join the reports. [`disk::files`] is a workload of I/O alone.
 
+pub mod cpu;
 pub mod disk;
 pub mod memory;
 pub mod net;

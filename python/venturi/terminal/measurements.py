@@ -14,6 +14,7 @@ from venturi.core.units import (
     format_rate,
 )
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
+from venturi.record.vocabulary import CORE_SPEED
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal.predictions import predicted_and_taken
 from venturi.terminal.table import UNKNOWN, Table, pairs, table_of
@@ -69,8 +70,8 @@ def outcome(trial: Trial) -> str:
     return f"{trial.state.value}: {trial.failure.message}"
 
 
-def host_facts(facts: Mapping[str, Any]) -> Table:
-    """The host card."""
+def host_facts(facts: Mapping[str, Any], samples: Iterable[Sample] = ()) -> Table:
+    """The host card, with the speed of a core from `samples`."""
 
     def bytes_of(key: str) -> str:
         return format_bytes(facts.get(key))
@@ -96,6 +97,7 @@ def host_facts(facts: Mapping[str, Any]) -> Table:
             "memory",
             f"{bytes_of('memory_total_bytes')}, {bytes_of('memory_available_bytes')} available",
         ),
+        *_core_speeds(samples),
     ]
     for device in facts.get("block_devices") or ():
         kind = {True: "rotational", False: "solid state", None: "kind unknown"}
@@ -127,6 +129,22 @@ def host_facts(facts: Mapping[str, Any]) -> Table:
             )
         )
     return pairs(rows)
+
+
+def _core_speeds(samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
+    """The median rate of a core at each kind of work, and its range."""
+    kinds: dict[object, list[Sample]] = {}
+    for each in samples:
+        if each.metric == CORE_SPEED:
+            kinds.setdefault(each.labels.get("kind"), []).append(each)
+    for kind, own in kinds.items():
+        values = [each.value for each in own if each.value is not None]
+        unit = own[0].unit
+        shown = [
+            format_rate(value) if unit == "B/s" else f"{value / 1e6:.1f} million/s"
+            for value in (statistics.median(values), min(values), max(values))
+        ]
+        yield f"core: {kind}", f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
 def folded(warnings: Iterable[TrialWarning]) -> Iterator[str]:

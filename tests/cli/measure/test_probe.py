@@ -67,6 +67,8 @@ def test_tests_that_did_not_settle_are_one_line(tmp_path: Path) -> None:
 def test_host(tmp_path: Path) -> None:
     done = venturi("probe", "host", home=tmp_path / "home")
     assert "8.0 GiB" in done.stdout
+    assert "core: integer" in done.stdout
+    assert "200.0 million/s (100.0 million/s to 300.0 million/s)" in done.stdout
     assert "6.1.0-fake" in done.stdout
     done = venturi("probe", "host", "--json", home=tmp_path / "home")
     (host,) = json.loads(done.stdout)["data"]["cluster"]["hosts"]

@@ -14,6 +14,7 @@ from venturi.measure.probes.probes import DiskOptions, NetOptions, probe_disk, p
 from venturi.measure.trial.runner import Session
 from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State
+from venturi.record.vocabulary import CORE_SPEED
 
 
 def test_the_longest_time_of_a_disk_probe() -> None:
@@ -104,3 +105,9 @@ def test_host_facts_are_in_the_cluster(session: Session) -> None:
     assert trial.state is State.SUCCEEDED
     assert trial.cluster.hosts[0].facts["memory_total_bytes"] == 8 << 30
     assert trial.artifacts == ()
+    speeds = [each for each in trial.samples if each.metric == CORE_SPEED]
+    assert {(each.labels["kind"], each.unit) for each in speeds} == {
+        ("integer", "1/s"),
+        *((kind, "B/s") for kind in ("memory", "compression", "serialization")),
+    }
+    assert [each.value for each in speeds[:3]] == [1e8, 2e8, 3e8]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ import pytest
 from api_client import client_of
 from command_line import into_pipe
 from event_log import SparkLog
+from model_trials import succeeded
 from venturi.core.settings import Settings
 from venturi.jobs.logs.trial import trial_of
+from venturi.jobs.whatif.probed import KINDS
 from venturi.record.importing.importer import import_file
 from venturi.record.job_account import attach
 from venturi.record.store.repository import TrialRepository
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Cluster, Engine, Host, Sample, State, Trial, Workload
+from venturi.record.vocabulary import CORE_SPEED
 from venturi.web.api.jobs.recorded_jobs import recorded_jobs
 
 SPARK = Path(__file__).parents[2] / "data" / "spark" / "4.3.0"
@@ -151,6 +155,30 @@ def test_another_objective_of_a_ranking_is_answered_from_memory(
     assert took_s <= 0.3
     best = fast["ranking"]["ranking"]["best"][0]
     assert best["time_s"]["value"] < cheap["best"][0]["time_s"]["value"]
+
+
+def test_probed_cores_are_the_speed_of_a_machine_type(server: Asked) -> None:
+    id_ = server.imported(SLOW)
+    job = server.repository.get(id_)
+
+    def probed(cluster: Cluster, speed: float) -> Trial:
+        kinds = (Sample(CORE_SPEED, speed, "B/s", labels={"kind": kind}) for kind in KINDS)
+        return succeeded(
+            workload=Workload("hostfacts", "v1"),
+            engine=Engine("hostfacts", "1"),
+            cluster=cluster,
+            samples=tuple(kinds),
+        )
+
+    before = server.ask(id_, "on=i4i.4xlarge:1")["targets"][0]
+    fast = replace(probed(Cluster((Host("x"),)), 2.0), labels={"instance_type": "i4i.4xlarge"})
+    server.repository.add_many([probed(job.cluster, 1.0), fast])
+    after = server.ask(id_, "on=i4i.4xlarge:1")["targets"][0]
+    (speed,) = (each["value"] for each in after["capacities"] if each["name"] == "CPU speed")
+    assert (speed["kind"], speed["value"]) == ("measured", 2.0)
+    assert fast.id in speed["source"]
+    times = [each["prediction"]["time_s"]["value"] for each in (before, after)]
+    assert times[1] < times[0]
 
 
 def test_spot_machines_are_answered_as_by_the_verb(server: Asked, settings: Settings) -> None:

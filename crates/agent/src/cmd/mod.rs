@@ -1,5 +1,6 @@
 //! One file per subcommand: arguments in, one library call, events out.
 
+pub mod cpu;
 pub mod disk;
 pub mod errors;
 pub mod facts;

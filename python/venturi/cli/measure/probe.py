@@ -100,7 +100,10 @@ def command() -> None:
 @details_option
 @json_option
 def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
-    """Show facts about this host: CPU, memory, disks, network, limits, settings."""
+    """Show facts about this host, and measure the speed of its cores in about 3 s.
+
+    With --label instance_type=TYPE, `whatif` uses the speed for machines of this type.
+    """
     from venturi.measure.probes.probes import probe_host
 
     with measuring_session(show_progress=False, record=not no_record) as session:
@@ -422,7 +425,7 @@ def _print(trial: Trial, *, verbose: bool) -> None:
     from venturi.terminal import several_hosts
 
     if trial.workload.name == "hostfacts":
-        show(terminal.host_facts(trial.cluster.hosts[0].facts))
+        show(terminal.host_facts(trial.cluster.hosts[0].facts, trial.samples))
     elif several_hosts.data(trial):
         show(*several_hosts.parts(trial))
     else:

@@ -28,7 +28,7 @@ from venturi.jobs.whatif.model import (
     unified_bytes,
 )
 from venturi.jobs.whatif.outlook import MOST_TASKS, why_unpredictable
-from venturi.jobs.whatif.probed import probed_capacities
+from venturi.jobs.whatif.probed import cpu_factors, probed_capacities
 from venturi.jobs.whatif.setup import (
     Setup,
     SetupChange,
@@ -201,6 +201,8 @@ class RecordedJob:
     def _recorded_setup(self, repository: TrialRepository) -> Setup:
         known = probed_capacities(repository, self.trial)
         made = recorded_setup(self.line, self.trial, self.ran_on, known)
+        recorded = self.ran_on.name if self.ran_on else self.trial.cluster.instance_type
+        self.cpu_factors = cpu_factors(repository, self.trial, recorded)
         name = self.trial.cluster.instance_type or self.trial.labels.get(TYPE_LABEL, "")
         if self.ran_on is not None:
             name = self.ran_on.name
@@ -230,7 +232,8 @@ class RecordedJob:
         if change.type is not None and change.usd_per_host_hour is None:
             own = self.prices.nodes.get(change.type.name)
             change = replace(change, usd_per_host_hour=own)
-        return target_setup(self.setup, change, self.ran_on)
+        cpu = None if change.type is None else self.cpu_factors.get(change.type.name)
+        return target_setup(self.setup, change, self.ran_on, cpu)
 
     def predict(
         self, changes: JobChanges, target: Setup | None = None, *, baselines: bool = True

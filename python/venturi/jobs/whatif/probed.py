@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import geometric_mean, median
 from typing import TYPE_CHECKING
 
 from venturi.core.quantity import Quantity, ValueKind
+from venturi.core.wording import joined
+from venturi.machines.cost.dataflow import Bounds
+from venturi.machines.cost.job_prices import TYPE_LABEL
 from venturi.machines.cost.predict import disk_rates_from_trial
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State, Trial
+from venturi.record.vocabulary import CORE_SPEED
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
 
 _MOST_PROBES = 50
+KINDS = {"integer", "memory", "compression", "serialization"}
+"""The kinds of work that `venturi probe host` measures."""
+_Speeds = Mapping[str, Bounds]
 _NET = ("net_all_to_all_bytes_per_s", "net_pairwise_bytes_per_s")
 
 
@@ -29,6 +36,59 @@ def probed_capacities(repository: TrialRepository, trial: Trial) -> dict[str, Qu
     if network is not None:
         found["network"] = network
     return found
+
+
+def cpu_factors(
+    repository: TrialRepository, trial: Trial, recorded_type: str | None
+) -> dict[str, Quantity]:
+    """The speed of a core of probed machine types, relative to the recorded machine's.
+
+    It is the geometric mean over kinds of work. A probe says its type in its cluster or a label.
+    The recorded machine's is of one of its hosts, or else of its type.
+    """
+    named = Condition.equal("workload", "hostfacts")
+    hosts = {host.name for host in trial.cluster.hosts}
+    own: _Speeds | None = None
+    types: dict[str, tuple[str, _Speeds]] = {}
+    for probe in whole_trials(repository, named, most=_MOST_PROBES, skip=lambda _: None):
+        if probe.state is not State.SUCCEEDED or not (speeds := _core_speeds(probe)):
+            continue
+        if own is None and not hosts.isdisjoint(host.name for host in probe.cluster.hosts):
+            own = speeds
+        if name := probe.cluster.instance_type or str(probe.labels.get(TYPE_LABEL, "")):
+            types.setdefault(name, (probe.id, speeds))
+    if own is None and recorded_type in types:
+        own = types[recorded_type][1]
+    if own is None:
+        return {}
+    factors = {name: (id_, _ratio(speeds, own)) for name, (id_, speeds) in types.items()}
+    return {
+        name: Quantity(*ratio, ValueKind.MEASURED, f"Probe {id_}: {joined(sorted(KINDS))}")
+        for name, (id_, ratio) in factors.items()
+        if ratio is not None
+    }
+
+
+def _core_speeds(probe: Trial) -> _Speeds:
+    found: dict[str, list[float]] = {}
+    for each in probe.samples:
+        if each.metric == CORE_SPEED and each.value:
+            found.setdefault(str(each.labels.get("kind")), []).append(each.value)
+    speeds = {}
+    for kind, values in found.items():
+        # Of five rounds, the slowest and the fastest say more about the load than about the CPU.
+        middle = sorted(values)[len(values) // 5 : len(values) - len(values) // 5]
+        speeds[kind] = Bounds(median(values), middle[0], middle[-1])
+    return {kind: speed for kind, speed in speeds.items() if kind in KINDS}
+
+
+def _ratio(there: _Speeds, here: _Speeds) -> tuple[float, float, float] | None:
+    """The mean ratio over kinds, and the least and largest one; None if a kind is missing."""
+    if not KINDS == there.keys() == here.keys():
+        return None
+    middle = geometric_mean([there[kind].value / here[kind].value for kind in KINDS])
+    low = min(there[kind].low / here[kind].high for kind in KINDS)
+    return middle, low, max(there[kind].high / here[kind].low for kind in KINDS)
 
 
 def _probes(repository: TrialRepository, workload: str, hosts: set[str]) -> list[Trial]:

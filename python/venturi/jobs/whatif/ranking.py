@@ -258,6 +258,8 @@ def _key(job: RecordedJob, changes: JobChanges, catalogs: Sequence[Catalog]) -> 
         *(job.setup, changes.setup, changes.data, tuple(sorted(changes.settings.items()))),
         job.ran_on.name if job.ran_on else None,
         tuple(job.prices),
+        tuple(sorted(job.cpu_factors)),
+        tuple(job.cpu_factors.values()),
         *(catalog.name for catalog in catalogs),
     )
 

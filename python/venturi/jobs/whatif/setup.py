@@ -84,7 +84,7 @@ class Setup:
 
 
 MEASURE = {
-    "cpu": "venturi run WORKLOAD --engine spark on both machines",
+    "cpu": "venturi probe host --label instance_type=TYPE on both machines",
     "disk": "venturi probe disk",
     "network": "venturi probe net",
     "cores": "venturi probe host",
@@ -214,8 +214,15 @@ class SetupChange:
     usd_per_host_hour: float | None = None
 
 
-def target_setup(recorded: Setup, change: SetupChange, ran_on: InstanceType | None = None) -> Setup:
+def target_setup(
+    recorded: Setup,
+    change: SetupChange,
+    ran_on: InstanceType | None = None,
+    measured_cpu: Quantity | None = None,
+) -> Setup:
     """The setup after `change`; VEN-MODEL-INPUT if not even one executor fits on a machine.
+
+    `measured_cpu` is the speed of a core on other machines than the recorded ones, if measured.
 
     Executors keep their recorded cores and heap unless these change. On a machine type, as many as
     fit by CPUs and memory run on each machine. Without a type, as many run on each host as were
@@ -242,7 +249,10 @@ def target_setup(recorded: Setup, change: SetupChange, ran_on: InstanceType | No
         hosts = recorded.hosts if change.executors is None else ceil(executors / per_host)
         made = replace(made, executors=executors, hosts=hosts)
     else:
-        made = _on_machines(_on_type(made, change.type, ran_on), change, cores)
+        there = _on_type(made, change.type, ran_on)
+        if measured_cpu is not None and (ran_on is None or ran_on.name != change.type.name):
+            there = replace(there, cpu=measured_cpu)
+        made = _on_machines(there, change, cores)
     if change.disk is not None:
         made = replace(made, disk=disk_given(change.disk), seek_s=_SEEK_S.get(change.disk, 0.0))
     if change.network_bytes_per_s is not None:

@@ -230,6 +230,23 @@ class Iterations:
 
 
 @dataclass(frozen=True)
+class CoreSpeed:
+    """The speed of a core at one kind of work, in `unit`."""
+
+    kind: str
+    unit: str
+    per_core: Iterations
+
+
+@dataclass(frozen=True)
+class CpuReport:
+    """`cpu`: the speed of a core with `threads` working concurrently."""
+
+    threads: int
+    speeds: list[CoreSpeed]
+
+
+@dataclass(frozen=True)
 class Latency:
     """Latency quantiles of single requests, in seconds."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_bytes
 from venturi.measure.hosts.agent_results import (
+    CpuReport,
     DiskMeasurement,
     DiskReport,
     NetMeasurement,
@@ -28,6 +29,7 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.record.vocabulary import CORE_SPEED
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
 NET_PATTERNS = ("pairwise", "all_to_all")
@@ -290,12 +292,25 @@ class _HostJob:
         return StepReport()
 
     def execute(self, step: StepContext) -> StepReport:
-        result = step.run("facts")
-        started_s = step.since_start_s(result.started_at_s)
+        facts, cpu = step.run("facts"), step.run("cpu")
+        report = cpu.read(CpuReport)
         return StepReport(
-            phases=(Phase("facts", started_s, result.elapsed_s),),
-            warnings=result.warnings,
-            elapsed_s=result.elapsed_s,
+            phases=tuple(
+                Phase(name, step.since_start_s(each.started_at_s), each.elapsed_s)
+                for name, each in (("facts", facts), ("cpu", cpu))
+            ),
+            samples=tuple(
+                Sample(
+                    CORE_SPEED,
+                    value,
+                    speed.unit,
+                    labels={"kind": speed.kind, "threads": report.threads, "iteration": iteration},
+                )
+                for speed in report.speeds
+                for iteration, value in enumerate(speed.per_core.iterations)
+            ),
+            warnings=(*facts.warnings, *cpu.warnings),
+            elapsed_s=facts.elapsed_s + cpu.elapsed_s,
         )
 
     def validate(self, step: StepContext) -> StepReport:
@@ -316,7 +331,7 @@ def probe_net(session: Session, options: NetOptions, experiment: str | None = No
 
 
 def probe_host(session: Session, experiment: str | None = None) -> Trial:
-    """Record this host's facts, in the trial's cluster."""
+    """Record this host's facts, in the trial's cluster, and the speed of its cores."""
     return run_trial(session, _HostJob(_naming(session, experiment)))
 
 
