@@ -50,7 +50,8 @@ def answer(data: ReportData, question: str) -> str:
 
 def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
     data = samples.realistic()
-    assert data.headline == "bench-01 sorts 4.0 GB in two passes in 11.3 s"
+    headline = "bench-01 sorts 4.0 GB in two passes in 11.3 s, limited by the disk"
+    assert data.headline == headline
     assert "1.0 GB in memory: 1.5 s, 671 MB/s of input." in answer(data, "How long")
     assert re.search(
         r"Nearly, 4\.0 .*predicted 10\.\d s \(1\d\.\d s to 1\d\.\d s\), took 11\.3 s: \d% longer",
@@ -61,6 +62,15 @@ def test_the_answer_says_time_prediction_narrowest_point_and_price() -> None:
     assert "1.0 GB in memory, map+shuffle: reading the input on /data" in narrow
     priced = r"47 × i2\.8xlarge, \$\d+ \(\d+–\d+\) in \d+ min \(\d+–\d+\), prices as of 2014-"
     assert re.search(priced, answer(data, "100 TB"))
+
+
+def test_the_answers_begin_with_the_sort_in_two_passes_even_if_it_is_the_faster_one() -> None:
+    slow = samples.sort_trial(2, 10**9, 0, {"map+shuffle": 3.0, "sort+reduce": 2.0})
+    spilled = samples.sort_trial(3, 10**9, 6 * 10**8, {"map+shuffle": 2.0, "sort+reduce": 1.0})
+    data = report_of(slow, spilled)
+    assert "in two passes" in data.headline
+    narrow = next(each for each in data.answers if "narrowest" in each.question)
+    assert narrow.sentences[0].startswith("1.0 GB in two passes, map+shuffle: writing the spilled")
 
 
 def test_a_disturbed_sort_says_so_before_anything_else() -> None:

@@ -155,10 +155,7 @@ def command(
         _print_json(job, advice, findings, html.path, elapsed_s)
     elif is_first_screen():
         show(*_first_screen(data), f"{html.path} written, {format_duration(elapsed_s)} in all")
-        if any(trial.disturbed for trial in job.trials):
-            next_step("when nothing else runs on this host, repeat", "venturi quickstart")
-        else:
-            next_step("explain a Spark or MapReduce job", "venturi import LOG")
+        next_step(*_next(job, data))
     else:
         _print(job, advice, findings, html.path, elapsed_s)
     return _status(job)
@@ -378,8 +375,23 @@ def _print_json(
     print_json(data, tuple(w.message for trial in job.trials for w in trial.warnings))
 
 
+def _next(job: MainJob, data: ReportData) -> tuple[str, str]:
+    """Return the step that follows from the main sort's limit, and its command."""
+    from venturi.web.report.words import limits_of, main_sort
+
+    if any(trial.disturbed for trial in job.trials):
+        return "stop other programs (`top` lists them), then repeat", command_line()
+    main = main_sort(data.sorts)
+    limits = [] if main is None else limits_of(main)
+    if "disk" in limits:
+        return "see if another disk sorts faster", "venturi quickstart --dir FOLDER_ON_IT"
+    if limits:
+        return "check the settings that slow down a CPU", "venturi doctor"
+    return "open the report in a browser; it shows each phase over time", ""
+
+
 def _first_screen(data: ReportData) -> Iterator[Paragraph]:
-    """Yield the headline and the answers of the report."""
+    """Yield the headline, and the answers of the report, the main sort's first."""
     yield Paragraph(data.headline, "bold")
     for answer in data.answers:
         sentences = answer.sentences[:_FIRST_SENTENCES]

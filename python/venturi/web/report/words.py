@@ -11,6 +11,7 @@ from venturi.core.wording import joined
 from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.health.verdict import DeviceVerdict
 from venturi.record.trial import DISTURBED, Trial
+from venturi.results.bottleneck import COMPUTING
 from venturi.terminal.predictions import predicted_and_taken, time_text, usd_text
 from venturi.web.report.data import (
     DeviceRate,
@@ -43,12 +44,16 @@ def good(sorts: Sequence[SortTrial]) -> list[SortTrial]:
 
 
 def main_sort(sorts: Sequence[SortTrial]) -> SortTrial | None:
-    """The sort that the page speaks of first: the largest that succeeded, then the slowest."""
-    return max(
-        good(sorts),
-        key=lambda sort: (_known(sort.input_bytes) or 0.0, _known(sort.elapsed_s) or 0.0),
-        default=None,
-    )
+    """The sort that the page speaks of first: the largest that succeeded, then most spilled."""
+    return next(iter(_main_first(good(sorts))), None)
+
+
+def _main_first(sorts: Sequence[SortTrial]) -> list[SortTrial]:
+    def size(sort: SortTrial) -> tuple[float, ...]:
+        values = (sort.input_bytes, sort.spilled_bytes, sort.elapsed_s)
+        return tuple(_known(value) or 0.0 for value in values)
+
+    return sorted(sorts, key=size, reverse=True)
 
 
 def disturbances(trials: Iterable[Trial]) -> dict[str, str | None]:
@@ -88,10 +93,12 @@ def headline(
     sorts: Sequence[SortTrial],
     disturbed: Mapping[str, str | None] = MappingProxyType({}),
 ) -> str:
-    """One sentence: how long the largest sort took here, and whether it was disturbed."""
+    """One sentence: the main sort's time here and its limit, and whether it was disturbed."""
     main = main_sort(sorts)
     if main is not None:
         sorted_ = f"{host} sorts {main.label} in {format_duration(_known(main.elapsed_s))}"
+        limits = limits_of(main)
+        sorted_ += f", limited by the {joined(limits)}" if limits else ""
         if main.id not in disturbed:
             return sorted_
         cause = disturbed[main.id]
@@ -204,6 +211,16 @@ DOES = {
 }
 
 
+def limits_of(sort: SortTrial) -> list[str]:
+    """Disk or CPU, whichever is the narrowest point of a phase; none if a phase has none."""
+    points = [point for point in sort.narrowest if len(point.stages) > 1]
+    found = [point.name for point in points if not isinstance(point.name, Missing)]
+    if len(found) < len(points):
+        return []
+    stages = (name.partition(" on ")[0].partition(",")[0] for name in found)
+    return list(dict.fromkeys("CPU" if stage in COMPUTING else "disk" for stage in stages))
+
+
 def _narrowest(sort: SortTrial) -> list[str]:
     """One sentence for each phase that has more than one stage: one alone cannot be compared."""
     return [
@@ -267,22 +284,23 @@ def answers(
 ) -> tuple[ReportAnswer, ...]:
     """The reader's questions, answered."""
     none = ("No sort was recorded.",)
+    sorts = _main_first(sorts)
     priced = () if isinstance(prices, Missing) else prices
     cost = (
         (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
     )
     return (
         ReportAnswer(
+            "Where is the narrowest point?",
+            tuple(text for sort in good(sorts) for text in _narrowest(sort))
+            or ("Unknown: no sort reported its stages.",),
+        ),
+        ReportAnswer(
             "How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none
         ),
         ReportAnswer(
             "Did the prediction hold?",
             tuple(_predicted(sort, disturbed.get(sort.id)) for sort in good(sorts)) or none,
-        ),
-        ReportAnswer(
-            "Where is the narrowest point?",
-            tuple(text for sort in good(sorts) for text in _narrowest(sort))
-            or ("Unknown: no sort reported its stages.",),
         ),
         ReportAnswer("What can this machine do?", machine(verdicts, rates, network, network_label)),
         ReportAnswer(f"What would {job} cost elsewhere?", cost),
