@@ -82,7 +82,7 @@ def _asked(request: HardwareRequest, found: ClassAdvice) -> str:
     if found.durability is not Durability.TWO_IO:
         asked += f", {found.durability}"
     if request.deadline_s is not None:
-        asked += f" in {format_duration(request.deadline_s)}"
+        asked += f" within {format_duration(request.deadline_s)}"
     return asked
 
 
@@ -90,10 +90,9 @@ def headline(request: HardwareRequest, found: ClassAdvice) -> str:
     """The first option, with time and cost; `found` has ranked some."""
     first = found.ranked[0]
     cost = usd_text(first.usd) if first.cost_usd is not None else "cost unknown"
-    where = f" ({_provider(first)})" if first.provider else ""
     late = ", may miss the deadline" if first.within_limits is False else ""
     return (
-        f"{_asked(request, found)}: {machines(first)}{where}, {cost}, "
+        f"{_asked(request, found)}: {machines(first)}{_where(first)}, {cost}, "
         f"{time_text(first.time_s)}{late}"
     )
 
@@ -102,6 +101,12 @@ def machines(option: Option) -> str:
     """Such as `40 × m6i.8xlarge + 10 gp3`: the volumes are those of each node."""
     volumes = f" + {option.volumes}" if option.volumes else ""
     return f"{option.nodes:,} × {option.instance_type}{volumes}"
+
+
+def _where(option: Option) -> str:
+    """Return " (AWS us-east-1)"; "" for machines without a provider."""
+    found = " ".join(filter(None, (_provider(option), option.region)))
+    return f" ({found})" if found else ""
 
 
 def _provider(option: Option) -> str:
@@ -325,7 +330,7 @@ def best_elsewhere(found: ClassAdvice) -> Iterator[str]:
         if option.provider is not None and option.provider not in seen:
             seen.add(option.provider)
             told.append(
-                f"{machines(option)} ({_provider(option)}), "
+                f"{machines(option)}{_where(option)}, "
                 f"{_middle(time_text(option.time_s))}, {_middle(usd_text(option.usd))}"
             )
     if told:
@@ -405,7 +410,7 @@ def prediction_screen(explanations: Sequence[Explanation]) -> Iterator[Paragraph
     option, name = first.option, first.job.name
     cost = "cost unknown" if option.cost_usd is None else usd_text(option.usd, option.lower_bound)
     yield Paragraph(
-        f"{name[:1].upper()}{name[1:]} on {machines(option)}: "
+        f"{name[:1].upper()}{name[1:]} on {machines(option)}{_where(option)}: "
         f"{time_text(option.time_s, option.lower_bound)}, {cost}",
         "bold",
     )

@@ -254,8 +254,8 @@ def _print(advice: Advice) -> None:
     best = next((found.ranked[0] for found in advice.classes if found.ranked), None)
     if best is not None:
         next_step(
-            f"add --explain {best.instance_type}:{best.nodes} for the figures, --html FILE for "
-            "the chart, --all for all types"
+            f"add --explain {best.instance_type}:{best.nodes} to see which rates and prices this "
+            "rests on; --all ranks all types"
         )
 
 

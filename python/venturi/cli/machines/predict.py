@@ -38,11 +38,8 @@ if TYPE_CHECKING:
     from venturi.machines.cost.job import Job
     from venturi.machines.cost.spot import SpotCost
 
-_CHARTS = "--explain for the source of each figure, --html FILE for charts"
-_STARTUP = (
-    "--startup 2min if you know yours (0s: the cluster runs already), --explain for the source "
-    "of each figure"
-)
+_EXPLAIN = "--explain to see which rates and prices this rests on"
+_STARTUP = "--startup with your cluster's start-up time (0s if it runs already)"
 
 
 def errors_option(command: F) -> F:
@@ -172,7 +169,7 @@ def command(
         return
 
     show(*prediction_screen(explanations))
-    next_step(f"add {_STARTUP if startup_decides(explanations[0]) else _CHARTS}")
+    next_step(f"add {_STARTUP if startup_decides(explanations[0]) else _EXPLAIN}")
     for name, why in unpriced(options):
         show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     for line in (*map(_run_line, runs), *starmap(_spot_line, on_spot.items())):

@@ -260,6 +260,7 @@ class Option:
     within_limits: bool | None = None
     left_out: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    region: str | None = None
 
     @property
     def limited_by(self) -> str:
@@ -415,6 +416,7 @@ def option_of(
         catalog=candidate.catalog,
         instance_type=candidate.instance_type.name,
         provider=candidate.instance_type.word("provider"),
+        region=candidate.instance_type.word("region"),
         volumes=_volumes(candidate),
         durability=candidate.job.durability,
         nodes=int(candidate.counts[at]),

@@ -54,6 +54,7 @@ export interface Option {
   missing: {
     [k: string]: string;
   };
+  region: string | null;
 }
 export interface Bounds {
   value: number;
