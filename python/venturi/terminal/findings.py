@@ -30,7 +30,12 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Paragraph | Table]
 
 def with_saving(finding: Finding) -> str:
     """Return a finding with its saving: "uneven partitions (saves about 3 s (2–5 s) of 39.2 s)"."""
-    return f"{finding.title} ({finding.saving})"
+    return f"{finding.title} ({saving_text(finding)})"
+
+
+def saving_text(finding: Finding) -> str:
+    """Return its saving, marked if the confidence in it is low."""
+    return finding.saving + (", low confidence" if finding.confidence == "low" else "")
 
 
 def as_options(finding: Finding) -> str:

@@ -23,7 +23,7 @@ from venturi.record.dropped_tables import tables_dropped
 from venturi.record.job_account import JobAccount
 from venturi.record.prediction import prediction_check
 from venturi.record.trial import State, Trial
-from venturi.terminal.findings import as_options
+from venturi.terminal.findings import as_options, saving_text
 from venturi.terminal.predictions import check_text
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, at_least, shorten_to
 
@@ -248,7 +248,8 @@ def _sentence(text: str) -> str:
 
 
 def _title(number: int, finding: Finding) -> str:
-    saving = finding.saving
+    # A line of its own states the confidence in the first one.
+    saving = saving_text(finding) if number > 1 else finding.saving
     title = shorten_to(finding.title[0].upper() + finding.title[1:], SCREEN_WIDTH - 8 - len(saving))
     return f"  {number}. {title}: {saving}"
 

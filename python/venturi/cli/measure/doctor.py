@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from venturi.machines.health.doctor import HostFinding
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
-_WORDS = {"unknown": "can't tell"}
-_COUNTED = (("advice", "advised"), ("unknown", "can't tell"), ("ok", "passed"))
+_COUNTED = (("advice", "advised"), ("unknown", "unknown"), ("ok", "passed"))
 _FACTS = {
     "swap_total_bytes": "swap space in bytes",
     "swap_used_bytes": "swap in use",
@@ -224,7 +223,7 @@ def _lines(finding: HostFinding) -> Iterator[Paragraph]:
     severity = finding.severity.value
     known = [] if finding.value is None else [_value(finding)]
     why = [] if finding.reason is None else [finding.reason]
-    yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
+    yield Paragraph(f"{severity}: {finding.title}", _STYLES[severity])
     yield Paragraph(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
     if finding.severity is Severity.OK or finding.reason == IN_A_GUEST:
         return

@@ -200,6 +200,8 @@ def suggest_next(
         workload = last.imported.workload
         where = "" if workload == "unknown" else f" --where {quote(f'workload={workload}')}"
         next_step(f"venturi effect {quote(last.imported.differing[0])}{where}")
+    elif is_log:
+        next_step("the job to fix first", "venturi jobs")
     else:
         next_step("venturi ls")
 

@@ -70,6 +70,7 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
     <li>
       <h4>
         {finding.title}: {finding.saving}
+        {finding.confidence === "low" && ", low confidence"}
       </h4>
       <p>{sentence(finding.says)}</p>
       <p>
