@@ -137,13 +137,18 @@ def show_everything() -> None:
 def next_step(text: str, command: str = "") -> None:
     """Print what most users want next, below the first screen: `text: command`.
 
-    A `command` that doesn't fit into the rest of the line has a line of its own.
+    A `command` that doesn't fit into the rest of the line has a line of its own, or several that
+    end with a backslash.
     """
     if (screen := _first_screen()) is not None:
         width = get_terminal_size().columns
         whole = f"Next: {text}: {command}" if command else f"Next: {text}"
         if command and len(whole) > width:
-            screen.next = [*wrap(f"Next: {text}:", width), command]
+            quoted = "'" in command  # there, a backslash would be part of the word
+            whole_line = quoted or len(command) <= width
+            parts = [command] if whole_line else wrap(command, width - 2, break_on_hyphens=False)
+            lines = " \\\n".join(parts).split("\n")
+            screen.next = [*wrap(f"Next: {text}:", width), *lines]
         else:
             screen.next = wrap(whole, width)
         screen.left -= len(screen.next) - 1

@@ -400,7 +400,7 @@ def test_where_all_groups_are_little_known_none_is_best(home: Path) -> None:
     assert {group["rank"] for group in of_set} == {None}
     assert data["verdict"].startswith(
         "No overall winner: 4 groups in 2 sets without common settings. In the largest set (2), "
-        "SSD is fastest; other set: can't tell"
+        "SSD is fastest; Other set: can't tell"
     )
 
 

@@ -114,7 +114,8 @@ def command(
 def _print(answer: Effects, where: Sequence[str]) -> None:
     from venturi.results.effects.effect_words import named
 
-    show(Paragraph(f"{answer.verdict}.", "bold"))
+    first, _, more = answer.verdict.partition(". ")
+    show(Paragraph(f"{first}.", "bold"), *([f"{more}."] if more else []))
     if answer.main is None or answer.baseline is None:
         return
     one = answer.effects[answer.main]
@@ -133,8 +134,9 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
         show(f"Matched on request although they differ in {joined(answer.ignored)}.")
     base = named(answer.keys, answer.baseline)
     compared = f"Compared with {base} ({answer.baseline_reason}) where nothing else differs"
-    show("", f"{compared}. {answer.rows}:" if answer.rows else f"{compared}:")
     if is_first_screen():
+        differ = answer.rows.partition(". ")[0]  # which rows are comparable is a detail
+        show("", f"{compared}. {differ}:" if differ else f"{compared}:")
         judged, rest = _split(answer)
         show(_values(replace(answer, effects=judged)), *_part_lines(answer, one))
         texts = [str(value) for each in judged for value in each.value]
@@ -148,6 +150,7 @@ def _print(answer: Effects, where: Sequence[str]) -> None:
             others = [named(answer.keys, each.value) for each in rest]
             show(_fitted(f"{count_of(len(rest), 'other value')}: ", others))
         return
+    show("", f"{compared}. {answer.rows}:" if answer.rows else f"{compared}:")
     show(_values(answer))
     if answer.rows:
         show(Paragraph("`venturi rank` compares the rows with each other", indent=2))

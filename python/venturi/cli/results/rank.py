@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ def command(
     if as_json:
         print_json(_data(ranked, keys), ranked.warnings)
         return
-    _print(ranked, keys, where)
+    _print(ranked, trials, where)
     warn(ranked.warnings)
 
 
@@ -289,7 +290,7 @@ def _matched_data(
     }
 
 
-def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) -> None:
+def _print(ranked: TrialRanking, trials: SucceededTrials, where: tuple[str, ...]) -> None:
     from venturi.results.ranking.rank_words import sentences
 
     first, *others = sentences(ranked)
@@ -299,7 +300,7 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
     else:
         show(*others[:2])
         others = others[2:]
-        _print_next(ranked, keys, where)
+        _print_next(ranked, trials, where)
     if ranked.naming.caption:
         show(f"The same in all: {ranked.naming.caption}")
     codes = [f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()]
@@ -313,18 +314,42 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) 
             return
         show("held equal: " + ", ".join(ranked.alike.equal))
     elif ranked.ranking is not None:
-        _print_medians(ranked.ranking, keys)
+        _print_medians(ranked.ranking, ranked.keys)
     if others and is_first_screen():
         show("", *others)
     show(*codes)
 
 
-def _print_next(ranked: TrialRanking, keys: tuple[str, ...], where: tuple[str, ...]) -> None:
-    """The other sets, if there are any; else the effects, if these can be estimated."""
+def _print_next(ranked: TrialRanking, trials: SucceededTrials, where: tuple[str, ...]) -> None:
+    """A filter, if there are several sets; else the effects, if these can be estimated."""
+    from venturi.results.ranking.rank_words import narrowing_key
+
+    key = narrowing_key(ranked)
     if ranked.alike is not None and sum(len(each.places) > 1 for each in ranked.alike.sets) > 1:
-        next_step("see all sets: add --all")
-    elif not ranked.along and (command := _effect_command(ranked, keys, where)):
+        if key is None:
+            next_step("see all sets: add --all")
+            return
+        value = _most_frequent(trials, ranked.keys, ranked.alike.sets[0].base, key)
+        by = chain.from_iterable(("--by", each) for each in ranked.keys)
+        options = chain.from_iterable(("--where", text) for text in (*where, f"{key}={value}"))
+        words = f"rank within one {key}, where settings match"
+        next_step(words, shlex.join(("venturi", "rank", *by, *options)))
+    elif not ranked.along and (command := _effect_command(ranked, ranked.keys, where)):
         next_step("estimate each difference, and see if it varies", command)
+
+
+def _most_frequent(
+    trials: SucceededTrials, keys: Sequence[str], group: Sequence[object], key: str
+) -> object:
+    """The value of `key` in most trials of `group`."""
+    import numpy as np
+
+    inside = np.ones(len(trials.logs), bool)
+    for name, value in zip(keys, group, strict=True):
+        column = trials.columns[name]
+        inside &= column.codes == column.values.index(value)
+    column = trials.columns[key]
+    return column.values[int(np.bincount(column.codes[inside]).argmax())]
 
 
 def _effect_command(

@@ -65,7 +65,7 @@ def _found(ranked: TrialRanking) -> list[str]:
         said = [*_of_suites(ranked, objective), leading, *_linked_key_lines(ranked)]
         alone = len(ranked.alike.sets) - 1
     else:
-        said = [_no_winner(ranked, sets, objective), *_linked_key_lines(ranked)]
+        said = [*_no_winner(ranked, sets, objective), *_linked_key_lines(ranked)]
         alone = 0
     said.append(f"Of {len(first.places)} {kind} in matched settings, {_counted(first)}")
     if alone:
@@ -105,8 +105,8 @@ def _kind(ranked: TrialRanking) -> str:
     return _PLURALS.get(ranked.keys[0], "groups") if len(ranked.keys) == 1 else "groups"
 
 
-def _no_winner(ranked: TrialRanking, sets: Sequence[MatchedSet], objective: Objective) -> str:
-    """Return the headline for several sets: the leaders of each."""
+def _no_winner(ranked: TrialRanking, sets: Sequence[MatchedSet], objective: Objective) -> list[str]:
+    """Return the headline for several sets, and the leaders of the smaller ones."""
     assert ranked.alike is not None
     every, kind = ranked.alike.sets, _kind(ranked)
     total = sum(len(each.places) for each in every)
@@ -119,14 +119,14 @@ def _no_winner(ranked: TrialRanking, sets: Sequence[MatchedSet], objective: Obje
     if len(others) > len(leads):
         leads.append(f"{len(others) - len(leads)} more")
     alone = len(every) - len(sets)
-    said = (
-        f"No overall winner: {total} {kind} in {len(every)} sets without common settings. In the "
-        f"largest set ({len(first.places)}), {_leader(first, ranked.names, objective)}; "
-        f"other set{'s' * (len(others) > 1)}: {joined(leads)}"
-    )
+    others_said = f"Other set{'s' * (len(others) > 1)}: {joined(leads)}"
     if alone:
-        said += f"; {count_of(alone, kind.removesuffix('s'))} without any to compare with"
-    return said
+        others_said += f"; {count_of(alone, kind.removesuffix('s'))} without any to compare with"
+    return [
+        f"No overall winner: {total} {kind} in {len(every)} sets without common settings. In the "
+        f"largest set ({len(first.places)}), {_leader(first, ranked.names, objective)}",
+        others_said,
+    ]
 
 
 def _top(each: MatchedSet) -> list[MatchedRank]:
@@ -185,6 +185,12 @@ def _counted(each: MatchedSet) -> str:
         note = f" ({once} by {ONCE})" if once and word is not few else ""
         said.append(f"{len(places)} {verb} {word}{note}")
     return joined(said)
+
+
+def narrowing_key(ranked: TrialRanking) -> str | None:
+    """Return the key to filter by so that fewer sets are left; None if no filter accepts any."""
+    keys = () if ranked.alike is None else _fixable_first(ranked.alike.apart)
+    return next((key for key in keys if key not in {*OF_RECORDS, *ranked.keys}), None)
 
 
 def _fixable_first(keys: Sequence[str]) -> list[str]:
