@@ -164,7 +164,8 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
             next_step(*_next_without_finding(job, id_))
     else:
         show(*trial_screen(trial, _series(repository, trial)))
-        next_step(f"venturi show {id_} --all")
+        words = "stop other programs and measure again" if trial.disturbed else "all details"
+        next_step(words, "" if trial.disturbed else f"venturi show {id_} --all")
 
 
 def _series(repository: TrialRepository, trial: Trial) -> list[tuple[str, str]]:

@@ -88,7 +88,8 @@ class Keys:
 class TrialDetail:
     """A whole trial: `trial` is the record (schema/trial.schema.json).
 
-    `siblings` are the other trials of its repeat group. `narrowest` has one sentence per phase.
+    `siblings` are the other trials of its repeat group. `narrowest` has one sentence per phase,
+    `bottleneck` one for the longest phase.
     `added_by` is the uploader, null for measured or imported trials. `between_hosts` and
     `disks_of_hosts` are of probes of several hosts. `prediction` compares the time with the one
     that `venturi run --predict` stored, if it did.
@@ -99,6 +100,7 @@ class TrialDetail:
     siblings: tuple[TrialRow, ...]
     exclusions: tuple[Exclusion, ...]
     narrowest: tuple[str, ...]
+    bottleneck: str | None
     has_series: bool
     has_job: bool
     has_io: bool

@@ -11,7 +11,7 @@ from venturi.core.wording import joined
 from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.health.verdict import DeviceVerdict
 from venturi.record.trial import DISTURBED, Trial
-from venturi.results.bottleneck import COMPUTING
+from venturi.results.bottleneck import COMPUTING, narrowest_points
 from venturi.terminal.predictions import predicted_and_taken, time_text, usd_text
 from venturi.web.report.data import (
     DeviceRate,
@@ -237,6 +237,19 @@ def _point(point: PhaseBottleneck) -> str:
     busy = next(load.busy for load in point.stages if load.narrowest)
     place = f" on {device}" if device else ""
     return f"{DOES.get(stage, stage)}{place} (busy for {busy:.0%} of the phase)."
+
+
+def bottleneck(trial: Trial) -> str | None:
+    """Return the narrowest point of the longest phase in a sentence; None if unknown."""
+    took_s = {phase.name: phase.elapsed_s for phase in trial.phases}
+    found = [each for each in narrowest_points(trial) if each.stage and len(each.stages) > 1]
+    point = max(found, key=lambda each: took_s.get(each.phase) or 0.0, default=None)
+    if point is None or point.stage is None or point.utilisation is None:
+        return None
+    said = DOES.get(point.stage, point.stage) + (f" on {point.device}" if point.device else "")
+    busy = f"busy for {point.utilisation:.0%} of {point.phase}"
+    whole = f", {format_duration(took_s.get(point.phase))} of {format_duration(trial.elapsed_s)}"
+    return f"Narrowest point: {', '.join(filter(None, (said, point.cause)))} ({busy}{whole})"
 
 
 def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:

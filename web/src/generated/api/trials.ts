@@ -431,6 +431,7 @@ export interface TrialDetail {
   siblings: TrialRow[];
   exclusions: Exclusion[];
   narrowest: string[];
+  bottleneck: string | null;
   has_series: boolean;
   has_job: boolean;
   has_io: boolean;

@@ -41,6 +41,7 @@ from venturi.web.api.results.series import series_of
 from venturi.web.api.results.spreads import spread_of
 from venturi.web.io.page import IoHeat, IoPage
 from venturi.web.legacy_addresses import current_address
+from venturi.web.report import words
 
 SIBLINGS_MAX = 200
 FACET_COLUMNS = (
@@ -145,6 +146,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         siblings=tuple(row for row in group if row.id != id)[:SIBLINGS_MAX],
         exclusions=_exclusions_of(services, found),
         narrowest=tuple(_narrowest(found)),
+        bottleneck=words.bottleneck(found),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
         has_io=has_trace(found),

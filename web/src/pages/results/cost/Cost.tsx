@@ -493,8 +493,8 @@ export default function Cost() {
       {!priced && twin.data?.prices === null && (
         <p className="card">
           {exported
-            ? "No price is given, so this ranks time."
-            : "No price yet, so this ranks time: enter a price in US$ per hour."}
+            ? "This ranks time, because no price is given."
+            : "This ranks time, because no price is known. Next: enter a price in US$ per hour."}
         </p>
       )}
       <Filters />

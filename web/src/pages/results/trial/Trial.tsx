@@ -44,6 +44,36 @@ const againstIt = (trial: Record_, { exclusions }: TrialDetail): string[] => [
   ...(exclusions.length > 0 ? ["an exclusion rule covers it"] : []),
 ];
 
+/** The bottleneck of a trial without a job log, and the next step. */
+function Answer({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  if (detail.bottleneck === null) return null;
+  const disturbed = trial.warnings.some(({ code }) => code === "VEN-MEASURE-DISTURBED");
+  const others = new URLSearchParams([
+    ["where", `workload=${trial.workload.name}`],
+    ["where", `engine=${trial.engine.name}`],
+  ]);
+  return (
+    <section aria-labelledby="summary">
+      <h2 id="summary">{detail.bottleneck}</h2>
+      <p>
+        Next:{" "}
+        {disturbed ? (
+          "other programs disturbed this trial, so stop them and measure again."
+        ) : exported ? (
+          "compare it with trials that have other disks, cores or settings."
+        ) : (
+          <>
+            <Link href={`${PAGES.repository.path}?${others}`}>
+              compare it with other trials of {trial.workload.name} on {trial.engine.name}
+            </Link>
+            .
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
 /** Whether a trial counts in the statistics of its group, and its warnings. */
 function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
   const against = againstIt(trial, detail);
@@ -321,6 +351,7 @@ function Body({ detail }: { detail: TrialDetail }) {
     <>
       <Figures trial={trial} detail={detail} />
       <Predicted trial={trial} detail={detail} />
+      {!detail.has_job && <Answer trial={trial} detail={detail} />}
       {!jobFirst && validity}
       {detail.has_job && <JobSummary trial={trial} detail={detail} />}
       <Sections of={trialSections(detail, job, severalWatched(trial))} above={4} />
