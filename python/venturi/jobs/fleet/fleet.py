@@ -276,7 +276,8 @@ def _sentence(fleet: Fleet, *, each: bool) -> str:
     if fleet.saving_s:
         (about, low, high), unit = rounded(fleet.saving_s, fleet.saving_low_s, fleet.saving_high_s)
         said.append(f"about {about} {unit} ({low}–{high} {unit}){_worth(fleet)} can be saved")
-        said.append(f"start with {fleet.jobs[0].name}")
+        if not fleet.undiagnosed:  # another one may save more
+            said.append(f"start with {fleet.jobs[0].name}")
     elif fleet.undiagnosed < n:
         said.append("no known problem costs time")
     if fleet.undiagnosed:

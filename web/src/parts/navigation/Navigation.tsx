@@ -6,41 +6,44 @@ import { href, selectionOf } from "../../url";
 import "./navigation.css";
 import { BY_TOPIC, isOpen } from "./topics";
 
+const IN_MENU = BY_TOPIC.map((group) => ({
+  ...group,
+  pages: group.pages.filter(({ menu, path }) => menu && path !== PAGES.start.path),
+})).filter(({ pages }) => pages.length > 0);
+
+/** The overview, then a group for each topic. */
+const GROUPS = [{ topic: "start", name: "Start", question: "", pages: [PAGES.start] }, ...IN_MENU];
+
 export function Navigation() {
   const [path] = useLocation();
   const [search] = useSearch();
   const selection = selectionOf(search);
-  const open = BY_TOPIC.find(({ pages }) =>
-    pages.some(({ path: to, menu }) => menu && isOpen(to, path)),
-  );
+  const open = IN_MENU.find(({ pages }) => pages.some(({ path: to }) => isOpen(to, path)));
   return (
     <nav aria-label="Pages">
       <ul className="topics">
-        {BY_TOPIC.map(({ topic, name, question, pages }) => (
+        {GROUPS.map(({ topic, name, question, pages }) => (
           <li key={topic}>
             <span className="topic" id={`topic-${topic}`} title={question}>
               {name}
-              <span className="visually-hidden">: {question}</span>
+              {question && <span className="visually-hidden">: {question}</span>}
             </span>
             <ul aria-labelledby={`topic-${topic}`}>
-              {pages.map(
-                ({ path: to, menu, selects }) =>
-                  menu && (
-                    <li key={to}>
-                      <Link
-                        href={selects ? href(to, selection) : to}
-                        aria-current={isOpen(to, path) ? "page" : undefined}
-                      >
-                        {menu}
-                      </Link>
-                    </li>
-                  ),
-              )}
+              {pages.map(({ path: to, menu, selects }) => (
+                <li key={to}>
+                  <Link
+                    href={selects ? href(to, selection) : to}
+                    aria-current={isOpen(to, path) ? "page" : undefined}
+                  >
+                    {menu}
+                  </Link>
+                </li>
+              ))}
             </ul>
           </li>
         ))}
       </ul>
-      {open && path !== PAGES.start.path && (
+      {open && (
         <p className="topic-question" aria-hidden="true">
           {open.name}: {open.question}
         </p>

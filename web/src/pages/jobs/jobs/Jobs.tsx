@@ -1,11 +1,11 @@
 // Two jobs compared: the parts that took longer, and other differences.
-import { useCallback, useState } from "react";
+import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
 import { commandOf } from "../../../commands";
-import { useTwin } from "../../../data";
+import { exported, useTwin } from "../../../data";
 import { bytes, count, duration, moment, percent, sentence, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
+import type { ComparedJob, FleetJob, JobDifference, TwoJobs } from "../../../generated/types";
 import { Asked } from "../../../parts/Asked";
 import { Field } from "../../../parts/Field";
 import { Figure } from "../../../parts/Figure";
@@ -16,6 +16,7 @@ import { colored, OTHERS, ROLES, twoJobs } from "./charts";
 
 type View = Parameters<typeof twoJobs>[1];
 
+const EVERY_RUN = new URLSearchParams({ each: "1" });
 const NONE = "—";
 const time = (value: number | null): Cell =>
   value === null ? null : { value, show: duration(value) };
@@ -166,11 +167,50 @@ function Job({ name, job }: { name: string; job: ComparedJob }) {
   );
 }
 
-/** A form for the two trials. */
+/** A choice among recorded jobs; without any, a field for the ID of a trial. */
+function JobField({
+  label,
+  jobs,
+  value,
+  onChange,
+}: {
+  label: string;
+  jobs: readonly FleetJob[];
+  value: string;
+  onChange: (id: string) => void;
+}) {
+  const field = useId();
+  if (jobs.length === 0)
+    return <Field label={`${label} (trial ID)`} value={value} onChange={onChange} />;
+  const listed = !value || jobs.some(({ id }) => id === value);
+  return (
+    <div className="field">
+      <label htmlFor={field}>{label}</label>
+      <select id={field} value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">choose a job …</option>
+        {!listed && <option>{value}</option>}
+        {jobs.map(({ id, name, started_at, elapsed_s }) => (
+          <option key={id} value={id}>
+            {[
+              name,
+              ...(started_at === null ? [] : [moment(started_at)]),
+              ...(elapsed_s === null ? [] : [duration(elapsed_s)]),
+            ].join(" · ")}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A form for the two jobs, with the latest ones first. */
 function Choice() {
   const [search, edit] = useSearch();
   const [before, setBefore] = useState(search.get("before") ?? "");
   const [after, setAfter] = useState(search.get("after") ?? "");
+  const { data: fleet } = useTwin("/api/fleet", EVERY_RUN);
+  const started = ({ started_at }: FleetJob) => started_at ?? "";
+  const jobs = [...(fleet?.jobs ?? [])].sort((a, b) => started(b).localeCompare(started(a)));
   return (
     <form
       className="controls"
@@ -182,8 +222,8 @@ function Choice() {
         });
       }}
     >
-      <Field label="Before (trial ID)" value={before} onChange={setBefore} />
-      <Field label="After (trial ID)" value={after} onChange={setAfter} />
+      <JobField label="Before" jobs={jobs} value={before} onChange={setBefore} />
+      <JobField label="After" jobs={jobs} value={after} onChange={setAfter} />
       <button type="submit" disabled={!before || !after}>
         Compare
       </button>
@@ -239,7 +279,7 @@ export default function JobsPage() {
       title={PAGES.jobs.title}
       intro="Why one run took longer than another: where their time went, and how their settings, plans and data differ. Choose two Spark or MapReduce trials that have a job log."
     >
-      <Choice />
+      {!exported && <Choice />}
       {command && <Asked command={command} />}
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="both jobs" lines={20} />}

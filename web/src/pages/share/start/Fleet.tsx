@@ -37,6 +37,22 @@ function Name({ job }: { job: FleetJob }) {
   );
 }
 
+/** The sentence about all jobs; the one to start with is a link. */
+function Sentence({ fleet: { jobs, sentence } }: { fleet: FleetOfJobs }) {
+  const [first] = jobs;
+  const before = first === undefined ? "" : `start with ${first.name}`;
+  const at = before ? sentence.lastIndexOf(before) : -1;
+  if (first === undefined || at < 0 || exported) return sentence;
+  const end = at + before.length;
+  return (
+    <>
+      {sentence.slice(0, end - first.name.length)}
+      <Link href={address(first.id)}>{first.name}</Link>
+      {sentence.slice(end)}
+    </>
+  );
+}
+
 /** The fix; the failure of a failed job; else the reason for having no finding. */
 function Fix({ job }: { job: FleetJob }) {
   if (job.state === "failed" && job.finding)
@@ -151,7 +167,9 @@ export function Fleet({ fleet }: { fleet: FleetOfJobs }) {
   ];
   return (
     <section aria-label="Jobs" className="fleet">
-      <p className="answer">{fleet.sentence}</p>
+      <p className="answer">
+        <Sentence fleet={fleet} />
+      </p>
       {words && (
         <p className="aside">
           Only jobs {words}. {!exported && <Link href={PAGES.start.path}>All jobs</Link>}
