@@ -11,7 +11,7 @@ from venturi.core.wording import joined
 from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.health.verdict import DeviceVerdict
 from venturi.record.trial import DISTURBED, Trial
-from venturi.results.bottleneck import COMPUTING, narrowest_points
+from venturi.results.bottleneck import BUSY, COMPUTING, MARGIN, narrowest_points
 from venturi.terminal.predictions import predicted_and_taken, time_text, usd_text
 from venturi.web.report.data import (
     DeviceRate,
@@ -212,12 +212,17 @@ DOES = {
 
 
 def limits_of(sort: SortTrial) -> list[str]:
-    """Disk or CPU, whichever is the narrowest point of a phase; none if a phase has none."""
-    points = [point for point in sort.narrowest if len(point.stages) > 1]
-    found = [point.name for point in points if not isinstance(point.name, Missing)]
-    if len(found) < len(points):
-        return []
-    stages = (name.partition(" on ")[0].partition(",")[0] for name in found)
+    """Disk or CPU, whichever its narrowest points need; none if a phase has no busy stage."""
+    found = []
+    for point in sort.narrowest:
+        if len(point.stages) < 2:
+            continue
+        most = max(stage.busy for stage in point.stages)
+        if most < BUSY:
+            return []
+        near = [stage for stage in point.stages if stage.busy >= most - MARGIN]
+        found += [stage for stage in point.stages if stage.narrowest] or near
+    stages = (stage.name.partition(" on ")[0] for stage in found)
     return list(dict.fromkeys("CPU" if stage in COMPUTING else "disk" for stage in stages))
 
 
