@@ -173,10 +173,14 @@ def _compared(
 
 def _print(comparison: Comparison) -> None:
     if is_first_screen():
+        from venturi.core.statistics.two_groups import ComparisonOutcome
         from venturi.terminal.comparison import comparison_screen
 
         show(*comparison_screen(comparison))
-        if len(comparison.differ_in) == 1:
+        verdicts = [each.against_first for each in comparison.groups[1:]]
+        if all(each and each.outcome is ComparisonOutcome.CANNOT_TELL for each in verdicts):
+            next_step("run each more often (at least 5 trials), then compare again")
+        elif len(comparison.differ_in) == 1:
             workload = comparison.groups[0].label.split()[0]
             (key,) = comparison.differ_in
             next_step(
