@@ -20,6 +20,7 @@ from venturi.record.trial import Phase, Sample, State, Trial, TrialWarning
 from venturi.web import document
 from venturi.web.document import write_page
 from venturi.web.export import data_page
+from venturi.web.report import words
 from venturi.web.report.build import report_data
 from venturi.web.report.data import Number, ReportAnswer, ReportData
 from venturi.web.report.timeline import POINTS_MAX, timeline
@@ -71,6 +72,18 @@ def test_the_answers_begin_with_the_sort_in_two_passes_even_if_it_is_the_faster_
     assert "in two passes" in data.headline
     narrow = next(each for each in data.answers if "narrowest" in each.question)
     assert narrow.sentences[0].startswith("1.0 GB in two passes, map+shuffle: writing the spilled")
+
+
+def test_a_trial_names_the_narrowest_point_of_its_longest_phase() -> None:
+    sort = samples.sort_trial(2, 10**9, 6 * 10**8, {"map+shuffle": 2.0, "sort+reduce": 1.0})
+    said = words.bottleneck(sort)
+    assert said is not None
+    assert re.fullmatch(
+        r"Narrowest point: writing the spilled partitions on /data \(busy for \d+% of "
+        r"map\+shuffle, 2\.0 s of \d\.\d s\)",
+        said,
+    )
+    assert words.bottleneck(replace(sort, samples=())) is None
 
 
 def test_a_disturbed_sort_says_so_before_anything_else() -> None:
