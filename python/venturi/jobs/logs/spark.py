@@ -259,9 +259,8 @@ class _LogState:
         stage_ids = [number(each) for each in event["Stage IDs"]]
         properties = event.get("Properties") or {}
         infos = sorted(event.get("Stage Infos") or (), key=lambda each: -number(each["Stage ID"]))
-        name = properties.get("spark.job.description")
-        if not name and infos:
-            name = call_site(infos[0].get("Stage Name"))
+        called = call_site(infos[0].get("Stage Name")) if infos else None
+        name = properties.get("spark.job.description") or called
         self._saw(event.get("Submission Time"))
         job = self._job(job_id)
         # Spark's own descriptions are for its pages.
