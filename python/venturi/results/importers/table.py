@@ -99,7 +99,7 @@ from venturi.results.importers.table_files import as_csv, header_of_parquet
 FORMAT = Format(
     "table",
     "your own table: CSV, JSON or Parquet; see --column",
-    pattern=r"(?i)(?:\xef\xbb\xbf)?(?:sep=[^\n]*\n)?"
+    pattern=r"(?i)(?:\xef\xbb\xbf)?(?:sep=[^\n]*\n)?(?:[^\n,;\t|{\[]{0,200}\n){0,3}"
     r"(?:(?=[^\n]*[,;\t|])(?:[^\n]*[,;\t|])?[\"\s]*(?:(?:median|mean|avg|average|real|wall|total"
     r"|exec|execution|run)[ _-]?)?(?:elapsed|time|duration|runtime|seconds|secs|wall[ _-]?clock)"
     r"(?![a-z])"
