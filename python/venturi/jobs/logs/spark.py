@@ -263,8 +263,7 @@ class _LogState:
         name = properties.get("spark.job.description") or called
         self._saw(event.get("Submission Time"))
         job = self._job(job_id)
-        # Spark's own descriptions are for its pages.
-        job["name"] = word(name and name.replace("<br/>", " "))
+        job["name"] = word(name and name.replace("<br/>", " "))  # written for Spark's pages
         job["of_stream"] = not properties or "sql.streaming.queryId" in properties
         job["submitted_ms"] = moment(event.get("Submission Time"))
         job["query_id"] = query_of(properties)
