@@ -219,7 +219,7 @@ def test_no_more_memory_is_an_error_and_no_abort(agent: Any, tmp_path: Path) -> 
     for number in range(30_000):
         (data / f"a-rather-long-name-of-an-input-file-{number:08}").touch()
     codes = set()
-    for most in range(10, 26, 2):
+    for most in range(12, 28, 2):
         few = limit(resource.RLIMIT_AS, most * MIB)
         sort = ("sort", "--input", data, "--output", folder, "--memory", 16 * MIB)
         run = agent.run(*sort, preexec_fn=few)

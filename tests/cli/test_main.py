@@ -254,12 +254,12 @@ def test_an_interrupted_gen_says_that_nothing_was_written(tmp_path: Path) -> Non
 
 
 def test_ctrl_c_has_the_form_of_an_error(tmp_path: Path) -> None:
-    facts = tmp_path / "facts"
-    os.mkfifo(facts)
-    process = started("doctor", "--facts", facts, "--json", home=tmp_path)
-    with facts.open("w"):  # which waits for the reader
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+    process = started("doctor", "--facts", "-", "--json", home=tmp_path, stdin=subprocess.PIPE)
+    while not Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 "):  # it reads
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.strip() == "error[VEN-INTERRUPTED]: interrupted"
     assert json.loads(out)["error"]["code"] == "VEN-INTERRUPTED"

@@ -170,7 +170,10 @@ def test_what_is_no_file_that_somebody_wrote_is_not_read(
     os.mkfifo(pipe)
     with large.open("wb") as file:
         file.truncate(2**40)
-    for path, why in ((pipe, "it is not a file"), (large, "it has more than 16 MiB")):
+    for path, why in (
+        (pipe, "(cannot be read: it is not a file|is a named pipe)"),
+        (large, "cannot be read: it has more than 16 MiB"),
+    ):
         done = venturi(*words, path, home=tmp_path / "home")
         assert done.returncode == 2, done.stdout + done.stderr
-        assert f"-FILE]: {path} cannot be read: {why}" in done.stderr
+        assert re.search(f"{re.escape(str(path))} {why}", " ".join(done.stderr.split()))

@@ -51,11 +51,14 @@ def printed(*args: str) -> str:
     return result.stdout
 
 
-def started(*args: object, home: Path, **environment: str) -> subprocess.Popen[str]:
+def started(
+    *args: object, home: Path, stdin: int | None = None, **environment: str
+) -> subprocess.Popen[str]:
     """`venturi ARGS` as a process of its own, to be killed, piped or waited for."""
     return subprocess.Popen(
         [*PROGRAM, *map(str, args)],
         env={**os.environ, **_environment(home, environment)},
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -44,7 +44,10 @@ class InputPath(click.Path):
 
 def is_special(path: Path) -> bool:
     """Whether reading `path` could block for ever."""
-    return path.exists() and not (path.is_file() or path.is_dir())
+    try:
+        return path.exists() and not (path.is_file() or path.is_dir())
+    except OSError:  # reading it says why not
+        return False
 
 
 class QuantityType(click.ParamType[T]):

@@ -111,11 +111,13 @@ def test_a_refusal_is_no_passing_failure(settings: Settings, make_trial: MakeTri
 def test_space_is_held_for_a_full_disk(
     settings: Settings, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(settings) as store, locked(settings):
+    with opened(settings) as store:
+        store.add(make_trial())
         (reserve,) = (settings.home / "artifacts").glob(".reserve*")
         assert reserve.stat().st_blocks * 512 >= unsaved._RESERVE_BYTES
-        store.add(make_trial())
-        assert not reserve.exists()
+        with locked(settings):
+            store.add(make_trial(id="second"))
+            assert not reserve.exists()
     assert not list((settings.home / "artifacts").glob(".*"))
 
 

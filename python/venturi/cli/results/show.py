@@ -22,7 +22,6 @@ from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
 from venturi.record.dropped_tables import REMEDY, require_tables, tables_dropped
-from venturi.record.importing.host_series import WORKLOAD as HOST_SERIES
 from venturi.record.importing.items import CLOCK
 from venturi.record.job_account import NOT_RECORDED
 from venturi.record.prediction import prediction_check
@@ -170,7 +169,9 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
 
 def _series(repository: TrialRepository, trial: Trial) -> list[tuple[str, str]]:
     """The figures of an imported host series; none of other trials."""
-    if trial.workload.name != HOST_SERIES:
+    from venturi.record.importing.host_series import WORKLOAD
+
+    if trial.workload.name != WORKLOAD:
         return []
     from venturi.record.store.series import read_series
     from venturi.results.hosts.series_figures import series_figures

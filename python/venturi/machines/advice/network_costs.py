@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import Missing
@@ -46,7 +47,7 @@ def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkC
         for network in NETWORKS:
             if network is NetworkChoice.AT_SCALE and not at_scale:
                 usd[network] = Missing("not measured in a large cluster")
-            elif option and _same(network, asked, at_scale) and not option.lower_bound:
+            elif _knows(option) and _same(network, asked, at_scale):
                 usd[network] = option.usd.value
             else:
                 usd[network] = _usd(job, catalog, known, nodes, network)
@@ -58,6 +59,10 @@ def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkC
     ]
     rest = [costs(catalog, name, nodes) for catalog, name, nodes in others if nodes is not None]
     return (*options, *sorted(rest, key=_storage_only))
+
+
+def _knows(option: Option | None) -> TypeGuard[Option]:
+    return option is not None and option.cost_usd is not None and not option.lower_bound
 
 
 def _same(network: NetworkChoice, asked: NetworkChoice, at_scale: bool) -> bool:

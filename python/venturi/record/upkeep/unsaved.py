@@ -48,7 +48,7 @@ class MeasuringStore(Closing):
         self._warn = warn
         self._unsaved: dict[str, Trial] = {}
         self._known: dict[str, list[Trial]] = {}
-        self._reserve = _reserved(repository.artifacts_dir)
+        self._reserve: tuple[Path, IO[bytes]] | None = None
 
     def close(self) -> None:
         """Store the kept trials if that works by now, and close the repository."""
@@ -65,6 +65,8 @@ class MeasuringStore(Closing):
 
     def add(self, trial: Trial) -> Trial:
         """As `TrialRepository.add`; a trial that can't be stored at the moment is kept."""
+        if self._reserve is None and not self._unsaved:
+            self._reserve = _reserved(self._repository.artifacts_dir)
         try:
             return self._repository.add(trial)
         except VenturiError as error:
