@@ -410,6 +410,17 @@ def pkb(test: str, *samples: tuple[str, float, str], labels: str = "") -> str:
     )
 
 
+def test_pkb_rates_over_public_addresses_are_of_another_path() -> None:
+    paths = (("internal", 8000.0), ("external", 4000.0))
+    lines = {
+        name: pkb("iperf", ("Throughput", rate, "Mbits/sec"), labels=f"|ip_type:{name}|")
+        for name, rate in paths
+    }
+    for given, rate in ((lines["internal"] + lines["external"], 1e9), (lines["external"], 5e8)):
+        (trial,) = trials(read("pkb", given))
+        assert trial.values("net_pairwise_bytes_per_s") == [pytest.approx(rate)]
+
+
 def test_pkb_network_probes() -> None:
     labels = "|sending_thread_count:4|,|runtime_in_seconds:60|,|sending_machine_type:n2|"
     (trial,) = trials(read("pkb", pkb("iperf", ("Throughput", 8000.0, "Mbits/sec"), labels=labels)))

@@ -359,6 +359,11 @@ class Stage:
         return "" if self.end_by is None else "≥" if self.end_by == BY_TASKS else "≤"
 
     @property
+    def is_retry(self) -> bool:
+        """Whether it ran again, with only the tasks of lost partitions."""
+        return self.key[1] > 0
+
+    @property
     def label(self) -> str:
         """The stage's label, by its number."""
         return label_of(self.key)

@@ -104,7 +104,11 @@ def _test(job: str, direction: str, labels: Mapping[str, Scalar]) -> DiskTest:
 
 
 def _of_network(lines: Sequence[SampleLine]) -> Iterator[Sample]:
+    """The rates of pairs; over public addresses only if the file has no others."""
+    internal = any(line.labels.get("ip_type") == "internal" for line in lines)
     for line in lines:
+        if internal and line.labels.get("ip_type") == "external":
+            continue
         scale = _BITS_PER_S.get(line.unit.casefold())
         if line.value is None or scale is None or not _STREAM.fullmatch(line.metric):
             continue

@@ -85,7 +85,7 @@ def one_task(case: Case) -> Iterator[Hit]:
     """Much data in a single task."""
     for stage in case.stages:
         places, times = case.ran(stage.key)
-        if stage.n_tasks != 1 or stage.slots < 2 or takes_some(case, stage):
+        if stage.n_tasks != 1 or stage.slots < 2 or stage.is_retry or takes_some(case, stage):
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
         records = total(records_of(case, places))
@@ -167,7 +167,7 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
     """Long tasks, fewer than there are slots."""
     for stage in case.stages:
         n = stage.n_tasks or 0
-        if not 2 <= n < stage.slots:
+        if not 2 <= n < stage.slots or stage.is_retry:
             continue
         _, times = case.ran(stage.key)
         usual_s = float(np.median(times.elapsed_s))
