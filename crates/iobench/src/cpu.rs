@@ -7,6 +7,7 @@ use std::hint::black_box;
 use std::io;
 use std::time::{Duration, Instant};
 
+use lz4_flex::block::{compress_into, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
@@ -28,7 +29,7 @@ pub enum Kind {
     Integer,
     /// Copying memory.
     Memory,
-    /// Compressing text, as LZ4 does.
+    /// Compressing text with LZ4, the default codec of Spark.
     Compression,
     /// Writing records as JSON, and reading them again.
     Serialization,
@@ -95,11 +96,9 @@ fn rate_of(kind: Kind, each: Duration) -> f64 {
         }
         Kind::Compression => {
             let text = text(TEXT_BYTES);
-            let mut packed = Vec::with_capacity(TEXT_BYTES);
+            let mut packed = vec![0; get_maximum_output_size(TEXT_BYTES)];
             timed(each, || {
-                packed.clear();
-                compress(black_box(&text), &mut packed);
-                black_box(&packed);
+                black_box(compress_into(black_box(&text), black_box(&mut packed)).is_ok());
                 TEXT_BYTES
             })
         }
@@ -171,54 +170,13 @@ fn text(bytes: usize) -> Vec<u8> {
     text
 }
 
-const HASH_BITS: u32 = 12;
-const LEAST_MATCH: usize = 4;
-
-/// Appends tokens of literals and matches, found greedily with a hash of four bytes.
-fn compress(from: &[u8], to: &mut Vec<u8>) {
-    let mut table = [0_u32; 1 << HASH_BITS];
-    let word = |at: usize| {
-        from.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes)
-    };
-    let (mut at, mut literals) = (1, 0);
-    while let Some(now) = word(at) {
-        let slot = (now.wrapping_mul(2_654_435_761) >> (32 - HASH_BITS)) as usize;
-        let before = table[slot] as usize;
-        table[slot] = at as u32;
-        if word(before) != Some(now) || at - before > usize::from(u16::MAX) {
-            at += 1;
-            continue;
-        }
-        let longer = from[before + LEAST_MATCH..].iter().zip(&from[at + LEAST_MATCH..]);
-        let length = LEAST_MATCH + longer.take_while(|(a, b)| a == b).count();
-        token(&from[literals..at], at - before, length, to);
-        at += length;
-        literals = at;
-    }
-    token(&from[literals..], 0, 0, to);
-}
-
-fn token(literals: &[u8], back: usize, length: usize, to: &mut Vec<u8>) {
-    size(literals.len(), to);
-    to.extend_from_slice(literals);
-    to.extend_from_slice(&(back as u16).to_le_bytes());
-    size(length, to);
-}
-
-/// A number, in a byte if it is small.
-fn size(mut number: usize, to: &mut Vec<u8>) {
-    while number >= 0xff {
-        to.push(0xff);
-        number -= 0xff;
-    }
-    to.push(number as u8);
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{TEXT_BYTES, compress, measure, text};
+    use lz4_flex::block::compress;
+
+    use super::{TEXT_BYTES, measure, text};
 
     #[test]
     fn every_kind_has_a_rate_of_each_round() {
@@ -230,35 +188,10 @@ mod tests {
         }
     }
 
-    /// The bytes that tokens stand for.
-    fn unpacked(mut packed: &[u8]) -> Vec<u8> {
-        fn taken<'a>(packed: &mut &'a [u8], bytes: usize) -> &'a [u8] {
-            let (taken, rest) = packed.split_at(bytes);
-            *packed = rest;
-            taken
-        }
-        fn size(packed: &mut &[u8]) -> usize {
-            let byte = usize::from(taken(packed, 1)[0]);
-            byte + if byte == 0xff { size(packed) } else { 0 }
-        }
-        let mut found = Vec::new();
-        while !packed.is_empty() {
-            let literals = size(&mut packed);
-            found.extend_from_slice(taken(&mut packed, literals));
-            let back = u16::from_le_bytes(taken(&mut packed, 2).try_into().unwrap());
-            for _ in 0..size(&mut packed) {
-                found.push(found[found.len() - usize::from(back)]);
-            }
-        }
-        found
-    }
-
     #[test]
-    fn text_is_compressed_without_a_loss() {
+    fn text_is_compressible() {
         let text = text(TEXT_BYTES);
-        let mut packed = Vec::new();
-        compress(&text, &mut packed);
-        assert_eq!(unpacked(&packed), text);
-        assert!(packed.len() < text.len() * 3 / 4, "{} bytes", packed.len());
+        let packed = compress(&text).len();
+        assert!((TEXT_BYTES / 10..TEXT_BYTES * 3 / 4).contains(&packed), "{packed} bytes");
     }
 }

@@ -416,8 +416,9 @@ def test_pkb_rates_over_public_addresses_are_of_another_path() -> None:
         name: pkb("iperf", ("Throughput", rate, "Mbits/sec"), labels=f"|ip_type:{name}|")
         for name, rate in paths
     }
-    for given, rate in ((lines["internal"] + lines["external"], 1e9), (lines["external"], 5e8)):
-        (trial,) = trials(read("pkb", given))
+    both = lines["internal"] + lines["external"]
+    for text, rate in ((both, 1e9), (lines["external"], 5e8)):
+        (trial,) = trials(read("pkb", text))
         assert trial.values("net_pairwise_bytes_per_s") == [pytest.approx(rate)]
 
 
