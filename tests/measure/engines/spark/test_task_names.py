@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.engines, needs_recording]
+METADATA_BYTES = 16 << 10
 INPUT_BYTES = 1_000_000
 MORE = 1.05
 """So many times what a file has are read of it at most: the kernel may read a page again."""
@@ -108,7 +109,9 @@ def test_requests_are_of_the_tasks_whose_threads_made_them(
     for share in whose["shares"]:
         if share["operation"] == "read" and share["file_class"] in of_files:
             of_files[share["file_class"]][share["stage"]] += share["bytes"]
-    read, ((in_python, _),) = of_files["rdd_block"], of_files["other"].items()
+    # A task of any stage may read a block of the file system's metadata, which is of no file.
+    read, ((in_python, _),) = of_files["rdd_block"], of_files["other"].most_common(1)
+    assert sum(of_files["other"].values()) <= of_files["other"][in_python] + METADATA_BYTES
     assert all(
         size <= found <= MORE * size
         for size, found in zip(map(sum, sizes), sorted(read.values()), strict=True)
@@ -120,5 +123,5 @@ def test_requests_are_of_the_tasks_whose_threads_made_them(
     told = {(each["stage"], each["task"]) for each in whose["tasks"]}
     assert told <= {(str(stage), int(task)) for stage, task in ran}
     # Under memory pressure, a task that writes a block also sends it to the disk itself.
-    readers = {each["stage"] for each in whose["tasks"] if each["read"]["bytes"]}
+    readers = {e["stage"] for e in whose["tasks"] if e["read"]["bytes"] > METADATA_BYTES}
     assert readers == {*read, in_python}
