@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 PREFIX = "configuration."
+SOURCE = "source"
+"""The column with the place of origin, such as a figure's number: it is no setting."""
 CORE_SPEED = "core_speed"
 """The metric of `venturi probe host`: a core's work per second. The label `kind` names it."""
 

@@ -23,13 +23,13 @@ from venturi.record.query.selection import Query, fetch, rules_for, where
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
 from venturi.record.trial import LABEL, State
+from venturi.record.vocabulary import SOURCE
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 WORK = ("workload", "workload_version", "scale", "input_bytes")
 """Trials that differ in one of these did different work."""
-SOURCE = "source"
 ORIGIN = ("provenance", SOURCE)
 HOST_NAMES, DISK_FOLDERS, CLUSTER_NAME = OF_RECORDS
 MACHINES = (HOST_NAMES, "instance_type", "hosts")

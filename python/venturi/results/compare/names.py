@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from venturi.core.units import size_text
 from venturi.record.trial import Scalar, Trial
-from venturi.record.vocabulary import PREFIX, WORDS, explained, same_thing
+from venturi.record.vocabulary import PREFIX, SOURCE, WORDS, explained, same_thing
 
 PARTS_MAX = 4  # of a name, unless more are needed to tell the groups apart
 CAPTION_MAX = 8
@@ -28,8 +28,7 @@ _DERIVED = (
 )
 """Keys that another, shorter key usually implies."""
 _VALUE_CHARACTERS_MAX = 40
-SOURCE = "source"
-_SELDOM = ("workload_version", "engine_version", "source", "provenance")  # last in a caption
+_SELDOM = ("workload_version", "engine_version", SOURCE, "provenance")  # last in a caption
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def name_groups(groups: Sequence[Mapping[str, Scalar]]) -> Names:
     }
     differing = [key for key in columns if key not in common]
     keys = tuple(key for key in differing if not _is_redundant(key, differing, columns))
-    if keys != (SOURCE,):  # provenance is no setting: it only names groups that nothing else does
+    if keys != (SOURCE,):  # it only names groups that nothing else does
         keys = tuple(key for key in keys if key != SOURCE)
     named = {key: _with_key(columns[key]) for key in keys}
     names: list[str] = []
