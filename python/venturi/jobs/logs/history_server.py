@@ -89,19 +89,23 @@ def download(url: str, application: ServerApplication, folder: Path) -> Path:
             with opened(f"{url}/api/v1/applications/{path}/logs") as answer:
                 save_answer(answer, packed, _LOG_BYTES, f"the logs of {application.id}")
         except NETWORK_ERRORS as error:
-            if isinstance(error, OSError) and error.errno in FULL | MACHINE:
-                raise refused(error) from error
+            _require_sound_machine(error)
             raise _refused(url, f"the logs of {application.id}: {error}") from error
         try:
             with zipfile.ZipFile(packed) as archive:
                 _unpack(archive, own)
         except (*_DAMAGED, OSError) as error:
-            if isinstance(error, OSError) and error.errno in FULL | MACHINE:
-                raise refused(error) from error
+            _require_sound_machine(error)
             raise _damaged(application.id, packed, str(error)) from None
     finally:
         packed.unlink(missing_ok=True)
     return own
+
+
+def _require_sound_machine(error: Exception) -> None:
+    """Raise the error of a full disk, or of another fault of this machine, if `error` is one."""
+    if isinstance(error, OSError) and error.errno in FULL | MACHINE:
+        raise refused(error) from error
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
