@@ -215,7 +215,7 @@ impl Verdict {
         } else {
             String::new()
         };
-        let reached: Vec<String> = rates.iter().map(Rate::told).collect();
+        let reached: Vec<String> = rates.iter().map(Rate::text).collect();
         let text = format!(
             "{name}: {continued}, mean run {}{by_bytes}; would get {}",
             size(mean),
@@ -227,7 +227,7 @@ impl Verdict {
 
 impl Rate {
     /// `18.0 of 130 MB/s on a hard disk`, the figures in MB/s.
-    fn told(&self) -> String {
+    fn text(&self) -> String {
         let mb_per_s = self.bytes_per_s / 1e6;
         let digits = usize::from(mb_per_s < 100.0);
         let article = if self.disk.starts_with('N') { "an" } else { "a" };

@@ -247,8 +247,8 @@ def linked_text(linked: Sequence[str], keys: Sequence[str]) -> str | None:
     if not set(keys) <= FACTORS:
         return None
     rest = len(linked) - KEYS_TOLD
-    told = joined([*linked[:KEYS_TOLD], *([f"{rest} more"] if rest > 0 else [])])
-    return f"{told} follow{'s' * (len(linked) == 1)} from {joined(keys)} in all trials"
+    named = joined([*linked[:KEYS_TOLD], *([f"{rest} more"] if rest > 0 else [])])
+    return f"{named} follow{'s' * (len(linked) == 1)} from {joined(keys)} in all trials"
 
 
 def _of_others(answer: Effects, main: int) -> str:
